@@ -10,7 +10,7 @@ from krm_windows.cli import times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.flux import Given, Hints, cluster_directories
 from krm_windows.krm import InputError
-from krm_windows.system import processes, remotes, tops
+from krm_windows.system import remotes, tops
 from krm_windows.system.cache import Cache
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
@@ -22,6 +22,8 @@ CLUSTERS_HELP = (
 )
 
 _NAME = "krm-windows"
+# More than any machine has cores for; nobody starts a million of them.
+_MOST_BUILDS = 256
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -143,7 +145,7 @@ def check_sources(tree: Checkout, given: Iterable[Given]) -> None:
 
 
 def _builds(text: str) -> int:
-    return times.count(text, "builds", processes.MOST)
+    return times.count(text, "builds", _MOST_BUILDS)
 
 
 def repository(directory: Path) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from krm_windows.cli import output, previews, times
-from krm_windows.cli.arguments import check_cluster, output_format
+from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import color, html, ics, records, svg, text
@@ -21,16 +21,8 @@ _WIDEST = 4000
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "policy",
-        metavar="POLICY",
-        nargs="+",
-        help="the file of a WindowPolicy, or - for standard input",
-    )
+    policy(parser, nargs="+")
     times.options(parser, days=7)
-    parser.add_argument(
-        "--all-clusters", action="store_true", help="every cluster that the policy names"
-    )
     output_format(parser, FORMATS)
     parser.add_argument(
         "--width",
@@ -38,12 +30,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="PIXELS",
         help=f"the width of the image, with `-o svg` (default: {_WIDTH}; for a phone: 400)",
     )
-    previews.options(parser)
+    previews.options(parser, every="every cluster that the policy names")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
-    check_cluster(arguments)
     if arguments.width is not None and arguments.output != "svg":
         raise UsageError("--width needs `-o svg`")
     choice = Choice(arguments.cluster, every=arguments.all_clusters)

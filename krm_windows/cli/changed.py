@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from krm_windows import escape
 from krm_windows.cli import cluster_resources, inputs, output, rendered, report, times
-from krm_windows.cli.arguments import output_format, person
+from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
@@ -51,15 +51,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="commit the file and what is rendered from it, and nothing else; needs --reason",
     )
-    parser.add_argument(
-        "--author",
-        type=person,
-        metavar="'NAME <EMAIL>'",
-        help="the author of the commit",
-    )
-    parser.add_argument(
-        "--branch", metavar="NAME", help="refuse to commit on any other branch than this one"
-    )
     report.options(parser)
 
 
@@ -91,8 +82,11 @@ def run(
     not build is not written.
     """
     # Before the file is touched, so that a wrong call costs nothing.
-    _check(arguments)
-    path = _file(arguments.policy)
+    if arguments.commit and not arguments.reason:
+        raise UsageError("--commit needs --reason TEXT, which becomes the commit message")
+    inputs.check_file(arguments.policy)
+    # A link itself would be replaced by a file, and what it led to would stay as it was.
+    path = tops.followed(Path(arguments.policy))
     items = cluster_resources.read(arguments.resources)
     # By the name that was given, which is also what messages say.
     top, outputs = rendered.of_file(path, inputs.policy(arguments.policy))
@@ -101,12 +95,14 @@ def run(
         for folder in sorted({path.parent, *(top / each.directory for each in outputs)}):
             stack.enter_context(locks.alone(folder))
         tree = None
-        # A branch that is not the wanted one is refused before there is anything to take back.
+        # What Git does not have as it is would be lost, so it is refused.
         if arguments.commit:
             tree = WorkingTree.of(path)
-            tree.check(arguments.branch, [path])
+            tree.check([path])
         old = inputs.policy(arguments.policy)
-        view = View(at, _period(arguments, at), urgent)
+        # From the minute on, as windows know no seconds.
+        begins = arguments.start or at.replace(second=0, microsecond=0)
+        view = View(at, Period(begins, arguments.days), urgent)
         # A target that is given up may be that of a policy beside it.
         around = ExistingOutput(path, resources=lambda _: items)
         new = _changed(old, change, arguments.policy)
@@ -119,9 +115,7 @@ def run(
             written = Written(renewals=tuple(rendered.rehearse(top, outputs, edits)), top=top)
         elif not failed:
             written = _write(target, proposal, arguments, urgent=urgent)
-    show = _show_text
-    if arguments.output == "json":
-        show = _show_json
+    show = _show_json if arguments.output == "json" else _show_text
     show(arguments, proposal, describe(proposal), written)
     return ExitCode.of(failed=failed or bool(written.stale))
 
@@ -138,27 +132,6 @@ def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
         if error.line:
             raise error.in_file(file) from error
         raise
-
-
-def _period(arguments: argparse.Namespace, at: datetime) -> Period:
-    """Return the time of which hours are compared: from now on, if nothing else is asked for."""
-    # From the minute on, as windows know no seconds.
-    return Period(arguments.start or at.replace(second=0, microsecond=0), arguments.days)
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    if arguments.commit and not arguments.reason:
-        raise UsageError("--commit needs --reason TEXT, which becomes the commit message")
-    for option in ("author", "branch"):
-        if getattr(arguments, option) is not None and not arguments.commit:
-            raise UsageError(f"--{option} needs --commit")
-
-
-def _file(given: str) -> Path:
-    """Return the path of a file, behind the links that lead to it."""
-    inputs.check_file(given)
-    # A link itself would be replaced by a file, and what it led to would stay as it was.
-    return tops.followed(Path(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,23 +204,21 @@ def _write(
         rendered.write(target.top, {target.policy: proposal.content})
     try:
         here = Path.cwd()
-        renewals = [
-            rendered.renew(target.top, each, here, believes=True) for each in target.outputs
-        ]
+        renewals = [rendered.renew(target.top, each, here) for each in target.outputs]
         if not urgent and any(map(fails, (each.results for each in renewals))):
             rendered.write(target.top, undo)
             return Written(renewals=tuple(renewals))
         edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
         paths = [target.top / path for path in edits]
         if target.tree is not None:
-            target.tree.check(None, paths)
+            target.tree.check(paths)
         undo = {**rendered.contents(target.top, edits), **undo}
         rendered.write(target.top, edits)
         commit = None
         # What changes nothing leaves no empty commit behind.
         is_written = proposal.changes_text or bool(edits)
         if target.tree is not None and is_written:
-            commit = target.tree.commit([target.path, *paths], arguments.reason, arguments.author)
+            commit = target.tree.commit([target.path, *paths], arguments.reason)
     except (WorkspaceError, OSError):
         # The files and the history say the same again; what git said is shown.
         rendered.write(target.top, undo)

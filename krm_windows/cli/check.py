@@ -15,13 +15,13 @@ from krm_windows.cli import (
     cluster_resources,
     inputs,
     output,
-    progress,
+    previews,
     report,
     repository,
     times,
     unreadable,
 )
-from krm_windows.cli.arguments import check_cluster, output_format
+from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
@@ -36,12 +36,7 @@ _MOST_YEARS = 20
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "policies",
-        metavar="POLICY",
-        nargs="*",
-        help="the file of a WindowPolicy, or - for standard input",
-    )
+    policy(parser, "policies", nargs="*")
     parser.add_argument(
         "--from",
         dest="first",
@@ -63,20 +58,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DAYS",
         help=f"how many days in a row the policy may be closed (default: {MAX_CLOSED // _DAY})",
     )
-    parser.add_argument(
-        "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
-    )
-    parser.add_argument(
-        "--all-clusters", action="store_true", help="every cluster that the policy names"
-    )
-    parser.add_argument(
-        "--resources",
-        metavar="DIR",
-        help="where to read the targets' timeouts for `closesEarly: auto`",
-    )
     output_format(parser, FORMATS)
+    previews.options(parser, every="every cluster that the policy names")
     repository.options(parser)
-    report.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -91,7 +75,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 f"{path}: is a directory, not a policy; `krm-windows check --repo {path}` checks "
                 "a repository"
             )
-    check_cluster(arguments)
     if arguments.repo is None:
         return _policies(arguments)
     if arguments.cluster is not None or arguments.all_clusters:
@@ -102,8 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _policies(arguments: argparse.Namespace) -> ExitCode:
-    with progress.waiting("auditing"):
-        found = _found(arguments)
+    found = _found(arguments)
     # With many clusters the report says of which each finding is; with one that is noise.
     several = arguments.all_clusters or len(arguments.policies) > 1
     formats = FORMATS_OF_EVERY if several else FORMATS

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import datetime
 from json import JSONDecodeError
 
 from krm_windows.cli import inputs, previews, report, times
@@ -12,7 +12,6 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.emit import names
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.objects import dig
-from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
 from krm_windows.policy.model import WindowPolicy
@@ -116,10 +115,13 @@ class Asked:
         if policy is None:
             return ClusterState(times.now(), self._located(faults))
         objects = self._objects(policy)
-        found_windows = self._windows(policy)
+        # None where nobody can say which ConfigMaps there are.
+        found_windows = None if self.arguments.filename else self._willing(windows(policy))
         objects += found_windows or []
         now = self._now()
-        at = self._at(now, zones.zone(policy.spec.time_zone))
+        at: datetime = now
+        if self.arguments.at is not None:
+            at = wallclock.utc(self.arguments.at, zones.zone(policy.spec.time_zone))
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
@@ -143,11 +145,6 @@ class Asked:
         if self.arguments.filename:
             return []
         return _read(_KUBECTL, self._kubectl.get(query))
-
-    def _at(self, now: datetime, zone: tzinfo) -> datetime:
-        """Return the instant to judge for: now, unless another is asked for."""
-        at: datetime | None = self.arguments.at
-        return now if at is None else wallclock.utc(at, zone)
 
     def _now(self) -> datetime:
         """Return the time by the clock of the API server, where one is asked.
@@ -187,7 +184,12 @@ class Asked:
         more = list(objects)
         for query in closer(version.policy):
             more.extend(self._willing(query) or [])
-        self._read_log(newest_pod(more, names.label(version.timetable.policy)))
+        # What a Pod has logged goes where its termination message is, if it may be read.
+        pod = newest_pod(more, names.label(version.timetable.policy))
+        with suppress(WorkspaceError):
+            for state in terminated(pod) if pod else ():
+                where = (str(dig(pod, "metadata", key)) for key in ("namespace", "name"))
+                state["message"] = self._kubectl.log(*where)
         explained = judge(version, more, at, has_asked=True, has_windows=has_windows)
         return replace(explained, leftovers=found.leftovers)
 
@@ -206,24 +208,13 @@ class Asked:
         """Ask for what targets that are gone have left, if anything."""
         for row in found.rows:
             if row.state == "missing" and is_labelled(row.target):
-                left = self._left(row.target)
+                left = Leftovers(row.target)
+                if not self.arguments.filename:
+                    with suppress(WorkspaceError):
+                        objects, complete = self._kubectl.labelled(selector(row.target))
+                        left = Leftovers(row.target, tuple(objects), complete)
                 if left.words:
                     yield left
-
-    def _left(self, target: Target) -> Leftovers:
-        if self.arguments.filename:
-            return Leftovers(target)
-        try:
-            objects, complete = self._kubectl.labelled(selector(target))
-        except WorkspaceError:
-            return Leftovers(target)
-        return Leftovers(target, tuple(objects), complete)
-
-    def _windows(self, policy: WindowPolicy) -> list[LiveObject] | None:
-        """Return the ConfigMaps of a policy; None where nobody can say which there are."""
-        if self.arguments.filename:
-            return None
-        return self._willing(windows(policy))
 
     def _willing(self, query: Query) -> list[LiveObject] | None:
         """Ask for what is not needed: who may not read it is shown the rest."""
@@ -232,22 +223,12 @@ class Asked:
         except WorkspaceError:
             return None
 
-    def _read_log(self, pod: LiveObject | None) -> None:
-        """Put what a Pod has logged where its termination message is, if it may be read."""
-        if pod is None:
-            return
-        where = dig(pod, "metadata", "namespace"), dig(pod, "metadata", "name")
-        with suppress(WorkspaceError):
-            log = self._kubectl.log(*map(str, where))
-            for state in terminated(pod):
-                state["message"] = log
-
     def _objects(self, policy: WindowPolicy) -> list[LiveObject]:
         name = self.arguments.filename
         if not name:
             found: list[LiveObject] = []
             for query in queries(policy):
-                found.extend(_read(_KUBECTL, self._kubectl.get(query)))
+                found += _read(_KUBECTL, self._kubectl.get(query))
             return found
         content = inputs.content(name)
         # An empty pipe is the sign of a kubectl that failed before it printed.

@@ -1,10 +1,9 @@
 """One command of a person: its arguments, and what its exceptions mean."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from krm_windows.cli import output, progress
-from krm_windows.cli.arguments import parse, parser
+from krm_windows.cli.arguments import parser
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -12,20 +11,20 @@ from krm_windows.krm import EditError, InputError
 from krm_windows.system.errors import WorkspaceError
 
 # The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
-_COMPLETION = "`completion`, as in `pip install '.[completion]'` from a clone"
-_FORGE = "`forge`, as in `pip install '.[forge]'` from a clone"
-_GIT = "`git`, as in `pip install '.[git]'` from a clone"
-_SERVER = "`server`, as in `pip install '.[server]'` from a clone"
+_INSTALL = "pip install '.[extra]'"
 _EXTRAS = {
-    "pygit2": _GIT,
-    "shtab": _COMPLETION,
-    "urllib3": _FORGE,
-    "fastapi": _SERVER,
-    "prometheus_client": _SERVER,
-    "pydantic_settings": _SERVER,
-    "starlette": _SERVER,
-    "uvicorn": _SERVER,
-    "jwt": _SERVER,
+    "holidays": "holidays",
+    "icalendar": "ics",
+    "recurring_ical_events": "ics",
+    "pygit2": "git",
+    "shtab": "completion",
+    "urllib3": "forge",
+    "fastapi": "server",
+    "prometheus_client": "server",
+    "pydantic_settings": "server",
+    "starlette": "server",
+    "uvicorn": "server",
+    "jwt": "server",
 }
 
 
@@ -33,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command, and return its exit code."""
     made = parser(COMMANDS, arguments)
     try:
-        parsed = parse(made, arguments)
+        parsed = made.parse_args(arguments)
     except SystemExit as end:
         # argparse, too, has 2 for a wrong call.
         return int(end.code or 0)
@@ -43,23 +42,13 @@ def run(arguments: Sequence[str]) -> int:
         return ExitCode.USAGE
     output.keep_quiet(quiet=getattr(parsed, "quiet", False))
     try:
-        with _in_progress(next(each for each in arguments if each in COMMANDS)):
+        with progress.status(next(each for each in arguments if each in COMMANDS)):
             return int(parsed.run(parsed))
     except Exception as error:
         # Without a file name it is the output that failed, which the caller reports.
         if isinstance(error, OSError) and not error.filename:
             raise
         return _failed(error, debug=parsed.debug)
-
-
-@contextmanager
-def _in_progress(command: str) -> Iterator[None]:
-    """Say on a terminal that a command is at work, until it says something itself."""
-    if not output.logs_to_terminal():
-        yield
-        return
-    with progress.waiting(command, until_said=True):
-        yield
 
 
 def _failed(error: Exception, *, debug: bool) -> ExitCode:
@@ -84,8 +73,8 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     if isinstance(error, ModuleNotFoundError) and error.name:
         missing, _, _ = error.name.partition(".")
     if missing in _EXTRAS:
-        extra = _EXTRAS[missing]
-        output.log(f"{missing} is not installed: install krm-windows with the extra {extra}")
+        command = _INSTALL.replace("extra", _EXTRAS[missing])
+        output.log(f"{missing} is not installed: run `{command}` in a clone of krm-windows")
         return ExitCode.ERROR
     output.log(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
     return ExitCode.FAILURE

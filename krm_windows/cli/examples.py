@@ -25,8 +25,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     --reason 'The press is being repaired'""",
         "krm-windows hold ks/apps -n flux-system --context north --release",
     ),
-    "holidays": ("krm-windows holidays DE --subdivision BY --years 2027-2028",),
-    "import-ics": ("krm-windows import-ics company.ics --years 2027",),
+    "import": (
+        "krm-windows import --holidays DE --subdivision BY --years 2027-2028",
+        "krm-windows import company.ics --years 2027",
+    ),
     "check": (
         "krm-windows check windows/policy.yaml",
         "krm-windows check --repo . --clusters 'clusters/*'",
@@ -48,6 +50,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "state": (
         "krm-windows state windows/policy.yaml",
         "krm-windows state windows/policy.yaml --exit-code && ./deploy",
+        "krm-windows state windows/policy.yaml --wait open --timeout 2h && ./deploy",
     ),
     "status": (
         "krm-windows status windows/policy.yaml --context north",
@@ -74,7 +77,6 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows split apps --classes classes.yaml --output-dir split",
     ),
     "install": ("krm-windows install --plugin-home ~/.config/kustomize/plugin",),
-    "wait": ("krm-windows wait windows/policy.yaml --until open --timeout 2h && ./deploy",),
     "merge-gate": (
         "krm-windows merge-gate windows/policy.yaml --print-schedule",
         """krm-windows merge-gate windows/policy.yaml --paths 'apps/*' \\

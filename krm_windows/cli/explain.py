@@ -3,6 +3,7 @@
 import argparse
 
 from krm_windows.cli import output, previews
+from krm_windows.cli.arguments import policy
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import explanation
 from krm_windows.preview.versions import Choice
@@ -10,9 +11,7 @@ from krm_windows.preview.versions import Choice
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
-    )
+    policy(parser)
     previews.options(parser)
 
 

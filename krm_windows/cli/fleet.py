@@ -3,8 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import methodcaller
@@ -17,9 +16,7 @@ from krm_windows.cli import (
     output,
     progress,
     report,
-    shards,
     stale,
-    times,
 )
 from krm_windows.emit.timetables import Versions
 from krm_windows.exit_codes import ExitCode
@@ -27,7 +24,7 @@ from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.fleet.output import ClusterOutcome, FleetOutput
 from krm_windows.fleet.policies import FleetPolicy
-from krm_windows.fleet.rendering import Files, Fleet
+from krm_windows.fleet.rendering import Files, Fleet, Rendered
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted, some
@@ -38,8 +35,7 @@ from krm_windows.render.command import CLUSTER
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
 from krm_windows.system import locks, tops, walk
-from krm_windows.system.files import Changes, first_line
-from krm_windows.system.processes import MOST, spread
+from krm_windows.system.files import first_line
 from krm_windows.system.reading import SUFFIXES
 
 # What a fleet is rendered to, below its directory: files of ours that are about to be written
@@ -47,71 +43,43 @@ from krm_windows.system.reading import SUFFIXES
 _OWN = re.compile(
     f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
 )
-CLUSTERS = "spec.clusters"
 # Names in a message, before `and 17 more`.
 _LISTED = 3
 
 
-def options(group: argparse._ArgumentGroup) -> None:
-    """Declare the options that are about many clusters, and decide no file."""
-    group.add_argument("-j", "--jobs", type=_count, default=1, metavar="N", help="use N processes")
-    group.add_argument("--shard", type=shards.parse, metavar="I/N", help="render only shard I of N")
-
-
-def _count(text: str) -> int:
-    return times.count(text, "processes", MOST)
-
-
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Render what is not fresh, or compare all of it with what was rendered before."""
-    # In a Pod of an Indexed Job the number comes from the environment, and needs no option.
-    shard = arguments.shard or shards.of(os.environ)
-    # Until there are clusters to be counted.
-    with progress.waiting("reading policies"):
-        return _read(shard, arguments)
-
-
-def _read(shard: shards.Shard, arguments: argparse.Namespace) -> ExitCode:
-    """Read the policies, and render."""
+    """Render, or compare with what was rendered before."""
     policies = {path: inputs.policy(path) for path in arguments.policies}
     try:
         wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
     except NoClusterError:
         # A policy that names its clusters wrongly has none: then say what is wrong with it.
-        wrong = _found(policies.values())
-        if not any(map(_is_about_clusters, wrong)):
+        wrong: list[Result] = []
+        for each in policies.values():
+            wrong += load.read(each.node, file=file_of(each)).version(None)[1]
+        if not fails(wrong):
             raise
         return _report(wrong, policies, arguments)
-    checks = arguments.check
-    tree = FleetOutput(wanted, arguments.output_dir, checks, arguments.strict, explains=checks)
-    return _run(tree, policies, shard, arguments)
-
-
-def _run(
-    tree: FleetOutput,
-    policies: Mapping[str, KubeObject],
-    shard: shards.Shard,
-    arguments: argparse.Namespace,
-) -> ExitCode:
-    base = tree.fleet.base()
-    said = list(base.results)
-    for path, config in policies.items():
-        said += applied.check(config, path)
+    tree = FleetOutput(wanted, arguments.output_dir, arguments.strict)
+    base, said = _base(wanted, policies)
     # An error in the base is in every cluster: it is reported once, and none is rendered.
     if base.files is None or fails(said, strict=arguments.strict):
         return _report(said, policies, arguments, "nothing written")
-    found = Findings(base.results)
-    changes = _renew(tree, base.files, found, shard, arguments)
-    clusters = counted(len(tree.fleet.clusters), "cluster")
-    if shard.count > 1:
-        clusters = f"shard {shard.index + 1} of {shard.count} of {clusters}"
-    done = [clusters, *report.changes(*changes), report.zone_rules()]
-    if arguments.check:
-        done = [clusters, *report.stale(changes.written, stale.MORE), report.zone_rules()]
-    code = _report(found.results(), policies, arguments, *done)
-    if arguments.check and changes.written:
-        return ExitCode.ERROR
-    return code
+    found = Findings(said)
+    renewed = _check if arguments.check else _write
+    number, done = renewed(tree, base.files, found, arguments)
+    clusters = counted(len(wanted.clusters), "cluster")
+    code = _report(found.results(), policies, arguments, clusters, *done, report.zone_rules())
+    return ExitCode.ERROR if arguments.check and number else code
+
+
+def _base(wanted: Fleet, policies: Mapping[str, KubeObject]) -> tuple[Rendered, list[Result]]:
+    """Render what all clusters share; return it with all that is to be said of the policies."""
+    base = wanted.base()
+    said = list(base.results)
+    for path, config in policies.items():
+        said += applied.check(config, path)
+    return base, said
 
 
 def _report(
@@ -127,27 +95,21 @@ def _report(
     return code
 
 
-def renewal(
-    arguments: argparse.Namespace, *, believes: bool
-) -> tuple[list[Result], dict[str, bytes | None]]:
+def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, bytes | None]]:
     """Return what is to be said of a fleet, and which files of its directory `render` changes.
 
-    By path, None for one that it removes; those of a cluster with an error stay as they are, and
-    those with a stamp that fits if it `believes` that.
+    By path, None for one that it removes; those of a cluster with an error stay as they are.
     """
     policies = {path: inputs.policy(path) for path in arguments.policies}
     wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
-    tree = FleetOutput(wanted, arguments.output_dir, checks=True, believes=believes)
-    base = wanted.base()
-    results = list(base.results)
-    for path, config in policies.items():
-        results += applied.check(config, path)
+    tree = FleetOutput(wanted, arguments.output_dir)
+    base, results = _base(wanted, policies)
     edits: dict[str, bytes | None] = {}
     if base.files is not None and not fails(results):
         found = Findings(results)
         for outcome in (tree.base(base.files), *map(tree.cluster, tree.clusters())):
             found.add(outcome)
-            edits.update(outcome.edits)
+            edits |= outcome.edits()
         results = found.results()
     return report.located(results, policies, arguments.resources), edits
 
@@ -156,57 +118,42 @@ class NoClusterError(InputError):
     """There is no cluster to render for."""
 
 
-def _found(policies: Iterable[KubeObject]) -> list[Result]:
-    """Return what is to be said of policies that name no clusters, or none that can be read."""
-    found: list[Result] = []
-    for policy in policies:
-        _, results = load.read(policy.node, file=file_of(policy)).version(None)
-        found.extend(results)
-    return found
+def _clusters_of(tree: FleetOutput) -> Iterator[ClusterOutcome]:
+    names = tree.clusters()
+    return progress.bar(map(tree.cluster, names), len(names))
 
 
-def _is_about_clusters(result: Result) -> bool:
-    """Whether clusters were named, and wrongly: in a list, or with nothing behind their names."""
-    # With dots at the end, so that `spec.clustersOther` is not taken for a part of `spec.clusters`.
-    return fails([result]) and f"{result.path}.".startswith(f"{CLUSTERS}.")
-
-
-def _renew(
-    tree: FleetOutput,
-    base: Files,
-    found: "Findings",
-    shard: shards.Shard,
-    arguments: argparse.Namespace,
-) -> Changes:
-    """Render this shard of the fleet, or show how it differs; return how many files changed."""
-    names = list(filter(shard.has, tree.clusters()))
-    written = removed = 0
-    paths: list[str] = []
+def _check(
+    tree: FleetOutput, base: Files, found: "Findings", arguments: argparse.Namespace
+) -> tuple[int, Iterable[str]]:
+    """Show how a fleet differs; return how many files do, and that in words."""
+    diffs: dict[str, str] = {}
     versions: list[Versions] = []
-    with ExitStack() as stack:
-        if not arguments.check:
-            # A comparison needs no lock, as it writes nothing.
-            stack.enter_context(locks.part(arguments.output_dir, shard.index, shard.count))
-        outcomes: list[Iterable[ClusterOutcome]] = []
-        # One shard has the base, or several would write the same files at once.
-        if shard.has_base:
-            outcomes.append([tree.base(base)])
-        # In processes, as compiling policies is Python's own work (one interpreter lock each).
-        work = spread(tree.cluster, names, arguments.jobs)
-        outcomes.append(progress.bar(work, len(names)))
-        if shard.has_base:
-            # Only when it is asked for its outcome are all clusters renewed.
-            outcomes.append(map(tree.tidied_base, [base]))
-        for outcome in chain.from_iterable(outcomes):
-            if arguments.diff:
-                output.show("".join(outcome.stale.values()))
-            paths += outcome.stale
-            versions += outcome.versions
+    for outcome in chain([tree.base(base)], _clusters_of(tree)):
+        found.add(outcome)
+        if changed := outcome.stale():
+            diffs |= changed
+            versions += outcome.versions()
+    if arguments.diff:
+        output.show("".join(diffs.values()))
+    stale.show(arguments.output_dir, diffs, versions)
+    return len(diffs), report.stale(len(diffs), stale.MORE)
+
+
+def _write(
+    tree: FleetOutput, base: Files, found: "Findings", arguments: argparse.Namespace
+) -> tuple[int, Iterable[str]]:
+    """Render a fleet; return how many files were written, and what was in words."""
+    written = removed = 0
+    with locks.alone(arguments.output_dir):
+        # Only when it is asked for its outcome are all clusters written.
+        tidied = map(tree.tidied_base, [base])
+        for outcome in chain([tree.begun_base(base)], _clusters_of(tree), tidied):
             found.add(outcome)
-            written += outcome.changes.written
-            removed += outcome.changes.removed
-    stale.show(arguments.output_dir, paths, versions)
-    return Changes(written, removed)
+            changes = outcome.write()
+            written += changes.written
+            removed += changes.removed
+    return written, report.changes(written, removed)
 
 
 class Findings:
@@ -224,21 +171,16 @@ class Findings:
         """Take what was found in a cluster."""
         for result in outcome.results:
             # What is true of the base is true of every cluster, and is reported without names.
-            if result in self._base:
-                continue
-            self._clusters.setdefault(result, []).append(outcome.cluster)
+            if result not in self._base:
+                self._clusters.setdefault(result, []).append(outcome.cluster)
 
     def results(self) -> list[Result]:
         """Return all of it."""
-        found = list(self._base)
-        for result, names in self._clusters.items():
-            message = result.message + _in(names)
-            found.append(result._replace(message=message))
-        return found
-
-
-def _in(clusters: Sequence[str]) -> str:
-    return f" [{some(clusters, _LISTED)}]"
+        named = (
+            result._replace(message=f"{result.message} [{some(names, _LISTED)}]")
+            for result, names in self._clusters.items()
+        )
+        return [*self._base, *named]
 
 
 def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
@@ -247,9 +189,11 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
     policies = _policies(shared, own)
     named = set(own)
     if arguments.all_clusters:
-        for policy in policies:
-            named.update(policy.named)
-    clusters = _reached(policies, named)
+        named = named.union(*(policy.named for policy in policies))
+    # Sorted: the output must not depend on the order of files on a disk.
+    clusters = tuple(
+        cluster for cluster in sorted(named) if any(map(methodcaller("reaches", cluster), policies))
+    )
     if not clusters:
         raise NoClusterError("no cluster found: the policies name none, and --clusters has none")
     # How it is delivered is looked for among resources where no template says it.
@@ -275,16 +219,6 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
     )
 
 
-def _reached(policies: Sequence[FleetPolicy], clusters: Iterable[str]) -> tuple[str, ...]:
-    """Return the clusters, in order, that any of the policies is for."""
-    return tuple(
-        cluster
-        # Sorted: the output must not depend on the order of files on a disk.
-        for cluster in sorted(clusters)
-        if any(map(methodcaller("reaches", cluster), policies))
-    )
-
-
 def _existing(
     output: Path, resources: Callable[[str | None], list[KubeObject]], policies: Iterable[str]
 ) -> ExistingOutput:
@@ -295,10 +229,7 @@ def _existing(
         return file.startswith(root) and _OWN.fullmatch(file, len(root)) is not None
 
     files = (path for path in policies if path != inputs.STDIN)
-    existing = ExistingOutput(output, is_own, resources, tuple(map(Path, files)))
-    # Here and not in the processes that share the work, of which each would look anew.
-    _ = existing.claims
-    return existing
+    return ExistingOutput(output, is_own, resources, tuple(map(Path, files)))
 
 
 def _clusters(folder: Path) -> dict[str, list[KubeObject]]:

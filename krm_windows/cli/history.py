@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from krm_windows.cli import inputs, output, periods, progress, times
-from krm_windows.cli.arguments import check_cluster, output_format
+from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import account_records, account_text, pages
 from krm_windows.history.account import Account, account
@@ -31,10 +31,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     periods.options(parser)
     periods.add_period(parser, default="90d")
-    parser.add_argument(
+    clusters = parser.add_mutually_exclusive_group()
+    clusters.add_argument(
         "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
     )
-    parser.add_argument(
+    clusters.add_argument(
         "--all-clusters",
         action="store_true",
         help="every cluster that a version in this period names",
@@ -44,18 +45,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
-    check_cluster(arguments)
-
     inputs.check_directory(arguments.repo)
     directory = Path(arguments.repo)
-    reading = progress.waiting("reading versions")
-    with reading, git_history.opened(directory, arguments.ref) as history:
+    with git_history.opened(directory, arguments.ref) as history:
         path = _path(history, arguments.policy)
         # While Git is open: it reads from a directory that is gone behind this block.
         versions = Versions(history, path)
         every = list(_accounts(history, path, versions, arguments))
-    with progress.waiting("writing the account"):
-        _show(every, arguments)
+    _show(every, arguments)
     return ExitCode.FINE
 
 

@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 
 from krm_windows import gateable
 from krm_windows.cli import cluster, output, times
@@ -141,10 +140,10 @@ class _Target:
         if not found:
             yield f"it stays suspended, as no policy gates it: {self._resume()}"
         for gate in found:
-            when = "but none of its CronJobs will start one"
-            if gate.next_run:
-                when = f"at {gate.next_run:%Y-%m-%dT%H:%M}Z"
-            yield f"{gate.policy} opens it in its next run, {when}, if the policy is open then"
+            if gate.runs:
+                yield f"{gate.policy} opens it in its next run, if the policy is open then"
+            else:
+                yield f"{gate.policy} would open it, but none of its CronJobs will start a run"
 
     def _resume(self) -> str:
         patch = json.dumps(self._switch(value=False))
@@ -159,15 +158,15 @@ class _Target:
 
         None removes it. Raises WorkspaceError where it is held already, or not held at all.
         """
-        for _ in range(_TRIES - 1):
+        tries = 0
+        while True:
             before = self._checked(text)
+            tries += 1
             try:
                 return before, self._write(before, text)
             except WorkspaceError as error:
-                if "the object has been modified" not in str(error):
+                if tries == _TRIES or "the object has been modified" not in str(error):
                     raise
-        before = self._checked(text)
-        return before, self._write(before, text)
 
     def _checked(self, text: str | None) -> LiveObject:
         found = read(self.kubectl.get(self._query))
@@ -200,11 +199,9 @@ class _Target:
         return dig(live, *self.row.field) is True
 
     def _gates(self) -> list[GoverningGate]:
-        at: datetime = times.now()
-        return gates.governing(self.row, self.namespace, self.name, self._ask, at)
-
-    def _ask(self, query: Query) -> list[LiveObject]:
-        return read(self.kubectl.get(query))
+        return gates.governing(
+            self.row, self.namespace, self.name, lambda query: read(self.kubectl.get(query))
+        )
 
     @property
     def _query(self) -> Query:

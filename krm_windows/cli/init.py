@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ from krm_windows.plurals import counted
 from krm_windows.policy.load import load
 from krm_windows.render.command import CALL, RenderCommand
 from krm_windows.render.outputs import Output, Renewal
-from krm_windows.results import Result, Severity, fails
+from krm_windows.results import Severity, fails
 from krm_windows.schedule import zones
 from krm_windows.system import files, tops
 from krm_windows.system.checkout import Checkout
@@ -51,8 +51,6 @@ CLOSES = "16:00"
 _LOCALTIME = Path("/etc/localtime")
 _ZONES = "zoneinfo/"
 _UTC = "Etc/UTC"
-# In a copy without Git the top is looked for so many directories above.
-_NEAR = 3
 # Of what could not be read, so many are named.
 _FEW = 3
 # What a cluster is called that is worth windows first, by a part of its name.
@@ -120,14 +118,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if tree.read(place.policy) is not None:
         raise InputError(f"{place.policy}: already exists; edit it, or use another --name")
     draft = _draft(cluster, place, arguments)
-    # Whoever is asked may still answer something else.
-    if not asks:
-        _check_options(draft, proposed)
-    _show(_described(found, cluster, proposed))
     if asks:
-        draft = _asked(draft, proposed)
-        _check_options(draft, proposed)
+        draft = replace(
+            draft,
+            zone=_question("Time zone of the windows?", draft.zone),
+            opens=_question("When do they open?", draft.opens),
+            closes=_question("When do they close?", draft.closes),
+        )
     text = policy.write(draft, proposed)
+    _check_options(text)
+    _show(_described(found, cluster, proposed))
     written, renewal = _write(tree, place, proposed, text)
     if not renewal.is_known:
         output.log(f"{place.rendered}: not rendered: {renewal.why}")
@@ -188,7 +188,7 @@ def _chosen(
     if wanted is None:
         wanted = _default(by_name)
         if asks and len(by_name) > 1:
-            wanted = _question(f"Which cluster of {listed}?", wanted, _one_of(by_name))
+            wanted = _question(f"Which cluster of {listed}?", wanted)
     if wanted not in by_name:
         raise InputError(f"cluster {wanted} not found; found: {listed}")
     # Only one is written at a time: what is right for one may be wrong for another.
@@ -245,15 +245,6 @@ def _log_unread(found: Survey) -> None:
         output.log(line)
 
 
-def _one_of(by_name: Mapping[str, str]) -> Callable[[str], str]:
-    def judge(answer: str) -> str:
-        if answer in by_name:
-            return ""
-        return f"cluster {answer} not found"
-
-    return judge
-
-
 def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
     """Say why a cluster has nothing that a policy could gate."""
     # A second policy of the same targets would be refused by `check --repo`.
@@ -305,23 +296,13 @@ def _check_top(tree: Checkout, cluster: Cluster) -> None:
     here = Path(tree.root).resolve()
     found = [each for each in cluster.kustomizations.values() if each.own is not None]
     missing = [each for each in found if not tree.is_directory(each.path)]
-    for top in _above(here):
-        for each in missing:
-            if (top / each.path).is_dir():
-                raise InputError(
-                    f"{each} applies {each.path}, which is not here but in {top}: run "
-                    f"`krm-windows init {shlex.quote(str(top))}`"
-                )
-
-
-def _above(here: Path) -> Iterator[Path]:
-    """Yield where the top of the repository may be, of which a directory is a part."""
     top = tops.top(here.parent)
-    if top is not None:
-        yield top
-    # A copy without Git has nothing that shows it. What is far above is no repository.
-    elif not tops.is_top(here):
-        yield from here.parents[:_NEAR]
+    for each in missing:
+        if top is not None and (top / each.path).is_dir():
+            raise InputError(
+                f"{each} applies {each.path}, which is not here but in {top}: run "
+                f"`krm-windows init {shlex.quote(str(top))}`"
+            )
 
 
 def _show(lines: Sequence[str]) -> None:
@@ -447,52 +428,12 @@ def _zone() -> str:
     return _UTC
 
 
-def _asked(draft: Draft, proposed: Proposed) -> Draft:
-    """Ask for what nothing in the repository says; an answer that is wrong is asked for again."""
-
-    def in_zone(answer: str) -> Draft:
-        return replace(draft, zone=answer)
-
-    draft = _answered("Time zone of the windows?", draft.zone, in_zone, proposed)
-
-    def opening(answer: str) -> Draft:
-        return replace(draft, opens=answer)
-
-    # Each is judged with the answers before it.
-    draft = _answered("When do they open?", draft.opens, opening, proposed)
-
-    def closing(answer: str) -> Draft:
-        return replace(draft, closes=answer)
-
-    return _answered("When do they close?", draft.closes, closing, proposed)
+def _question(question: str, default: str) -> str:
+    """Ask for what nothing in the repository says; an empty line takes the default."""
+    return output.ask(f"{question} [{default}] ") or default
 
 
-def _answered(
-    question: str,
-    default: str,
-    change: Callable[[str], Draft],
-    proposed: Proposed,
-) -> Draft:
-    """Return the draft with an answer that makes no policy wrong."""
-
-    def judge(answer: str) -> str:
-        return _wrong(policy.write(change(answer), proposed))
-
-    return change(_question(question, default, judge))
-
-
-def _question(question: str, default: str, judge: Callable[[str], str]) -> str:
-    """Ask until `judge`, which says what is wrong with an answer, has nothing to say."""
-    while True:
-        # An empty line takes the default, as the brackets say.
-        answer = output.ask(f"{question} [{default}] ") or default
-        wrong = judge(answer)
-        if not wrong:
-            return answer
-        _show([wrong])
-
-
-def _check_options(draft: Draft, proposed: Proposed) -> None:
+def _check_options(text: str) -> None:
     """Refuse a policy that would be wrong, by the options that make it so; raises InputError."""
     windows = f"spec.windows.{policy.WINDOW}"
     options = {
@@ -501,27 +442,16 @@ def _check_options(draft: Draft, proposed: Proposed) -> None:
         f"{windows}.opens": "--opens",
         f"{windows}.closes": "--closes",
     }
-    wrong = []
-    for each in _errors(policy.write(draft, proposed)):
-        # The policy is in no file yet, so a place in it would lead nowhere.
-        named = str(each)
-        if each.path in options:
-            named = f"{options[each.path]} {each.message}"
-        wrong.append(named)
-    if wrong:
-        raise InputError("; ".join(wrong))
-
-
-def _wrong(text: str) -> str:
-    """Say what is wrong with a policy, empty where nothing is."""
-    return "; ".join(each.message for each in _errors(text))
-
-
-def _errors(text: str) -> list[Result]:
-    config = KubeObject.parse(text.encode())
-    found = load(config.node).results
     # What is only doubtful is for `check` to say, once the policy is the user's own.
-    return [each for each in found if fails([each])]
+    wrong = [each for each in load(KubeObject.parse(text.encode()).node).results if fails([each])]
+    if wrong:
+        # The policy is in no file yet, so a place in it would lead nowhere.
+        raise InputError(
+            "; ".join(
+                f"{options[each.path]} {each.message}" if each.path in options else str(each)
+                for each in wrong
+            )
+        )
 
 
 def _write(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import InputError, KubeObject, Node, layout, opened
-from krm_windows.policy.findings import closest
 from krm_windows.policy.model import KIND
 from krm_windows.results import named
 from krm_windows.system import bounded
@@ -49,42 +48,29 @@ def only(path: str, kind: str) -> KubeObject:
     """Return the one object of a kind in a file; raises InputError where there is none, or more."""
     every = _documents(path)
     found = [item for item in every if item.kind == kind]
+    if len(found) == 1:
+        return found[0]
     # Zero and two are both wrong: whichever of two were taken, the other would be ignored
     # unnoticed.
-    if len(found) != 1:
-        raise _not_one(kind, every, found).in_file(path)
-    return found[0]
-
-
-def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> InputError:
-    """Say what a file holds instead of one object of a kind, and on which line."""
     must = f"must contain exactly one {kind}"
     if found:
         names = ", ".join(named(item.namespace, item.name) for item in found)
         message = f"{must}, found {len(found)}: {names}; put each in its own file"
         # The first is in place; it is the second that is one too many.
-        return _at(found[1], message)
+        raise _at(found[1], message, found[1].node).in_file(path)
     if not every:
-        return InputError(f"{must}, but is empty", 1, 1)
+        raise InputError(f"{must}, but is empty", 1, 1, path)
+    kinds = ", ".join(sorted({item.kind or "one without `kind`" for item in every}))
     first = every[0]
-    kinds = {item.kind: item for item in every if item.kind}
-    if not kinds:
-        return _at(first, f"{must}, but has no `kind`: add `kind: {kind}`")
-
-    for one, item in sorted(kinds.items()):
-        if closest(one, [kind]) == kind:
-            message = f'{must}, but its kind is "{one}"; did you mean "{kind}"?'
-            return _at(item, message, "kind")
-    return _at(first, f"{must}, found {', '.join(sorted(kinds))}", "kind")
-
-
-def _at(item: KubeObject, message: str, key: str = "") -> InputError:
-    """Return an error with the place of an object, or of one of its fields."""
-    node = item.node
-    place: Node = node
-    for name, _ in node.entries:
-        if name.text == key:
+    place: Node = first.node
+    for name, _ in first.node.entries:
+        if name.text == "kind":
             place = name
+    raise _at(first, f"{must}, found {kinds}", place).in_file(path)
+
+
+def _at(item: KubeObject, message: str, place: Node) -> InputError:
+    """Return an error with a place in an object."""
     return InputError(message, item.lines_above + place.line, place.column)
 
 

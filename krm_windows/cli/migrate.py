@@ -7,6 +7,7 @@ from pathlib import Path
 
 from krm_windows.cli import builds, destinations, inputs, output, progress, times
 from krm_windows.cli import report as results
+from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import Builds
 from krm_windows.migrate import FORMATS, migrate
@@ -20,16 +21,17 @@ from krm_windows.system.creation import create
 _TAKEOVER = timedelta(days=30)
 
 
-MOVED = {"--format": "--output"}
-
-
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "directory", type=Path, metavar="DIR", help="the repository, which is not changed"
     )
-    destinations.add(
-        parser, required=True, metavar="OUT", help="the directory to create, which must not exist"
+    parser.add_argument(
+        destinations.OPTION,
+        type=destinations.directory,
+        required=True,
+        metavar="OUT",
+        help="the directory to create, which must not exist",
     )
     parser.add_argument(
         "--adopt-until",
@@ -40,13 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             f"{_TAKEOVER.days} days)"
         ),
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=FORMATS,
-        default="text",
-        help="the format of the report (default: text)",
-    )
+    output_format(parser, FORMATS)
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
@@ -72,11 +68,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output_dir, found.files)
-    page = FORMATS[arguments.output](found)
-    if arguments.output == "text":
-        output.show_findings(page)
-    else:
-        output.show(page)
+    show = output.show_findings if arguments.output == "text" else output.show
+    show(FORMATS[arguments.output](found))
     made_of = [counted(len(found.policies), "policy"), *results.changes(len(found.files))]
     results.summarize(found.results, *made_of)
     # To find nothing at all is a failure of what was asked for.

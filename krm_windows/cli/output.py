@@ -5,12 +5,10 @@ it has it; what the writer of another medium has escaped is known by its type. T
 output, a ResourceList, does not pass here.
 """
 
-import os
 import shutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from typing import TextIO
 
@@ -189,13 +187,6 @@ def progress_stream() -> TextIO | None:
     if is_quiet() or not logs_to_terminal():
         return None
     return streams.behind(sys.stderr)
-
-
-def draw(stream: TextIO, text: str) -> None:
-    """Draw text of our own on a terminal, past the buffer, in whose middle a timer may be."""
-    # Nobody may read any more.
-    with suppress(OSError):
-        os.write(stream.fileno(), text.encode())
 
 
 def _painted(stream: TextIO, text: Text) -> None:

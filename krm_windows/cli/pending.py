@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from krm_windows.cli import builds, cluster, output, pending_revisions, previews, report, written
-from krm_windows.cli.arguments import output_format
+from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.cluster import Asked
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.pending_revisions import Lookup
@@ -17,9 +17,7 @@ from krm_windows.pending.report import report as pending_of
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
-    )
+    policy(parser)
     cluster.add_filename(parser)
     cluster.options(parser)
     output_format(parser, ("text", "json", "markdown"))

@@ -15,8 +15,8 @@ from krm_windows.preview.parameters import AskedError
 from krm_windows.schedule import wallclock
 from krm_windows.system.git_history import History
 
-_SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
 _LENGTH = re.compile(r"-?[0-9]+ ?[a-zA-Z]+")
+_SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
 # `https://…`, or `git@host:…` before any `/`; no part is empty.
 _ADDRESS = re.compile(r"[a-z+]+://|[^/][^/@]*@[^/][^/:]*:")
 _DAYS = {"d": 1, "w": 7}
@@ -80,7 +80,7 @@ def add_period(parser: argparse.ArgumentParser, default: str) -> None:
     )
     parser.add_argument(
         "--until",
-        type=moment,
+        type=times.day_or_moment,
         metavar="DATE|INSTANT",
         help="the end, not included (default: now)",
     )
@@ -106,17 +106,12 @@ def since(text: str) -> Beginning:
             raise argparse.ArgumentTypeError(
                 f"must be a number of days, weeks or years such as 90d, 12w or 1y, got {text!r}"
             )
-        return moment(text)
+        return times.day_or_moment(text)
     number = int(found[1])
     # By the calendar: a leap year is longer.
     if found[2] == "y":
         return Back(years=number)
     return Back(days=number * _DAYS[found[2]])
-
-
-def moment(text: str) -> date | datetime:
-    """Read a date, or an instant."""
-    return times.day_or_moment(text)
 
 
 def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[datetime, datetime]:

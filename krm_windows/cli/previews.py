@@ -6,7 +6,7 @@ Which versions of it, and how the answer is printed.
 import argparse
 from collections.abc import Iterator, Sequence
 
-from krm_windows.cli import cluster_resources, inputs, output, progress, report
+from krm_windows.cli import cluster_resources, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.plurals import counted
@@ -17,10 +17,19 @@ from krm_windows.results import Result
 
 
 def options(
-    parser: argparse.ArgumentParser, *, cluster: str = "default: the policy's buildFor"
+    parser: argparse.ArgumentParser,
+    *,
+    cluster: str = "default: the policy's buildFor",
+    every: str = "",
 ) -> None:
-    """Declare the options of every command that looks at a policy."""
-    parser.add_argument("--cluster", metavar="NAME", help=f"the cluster ({cluster})")
+    """Declare the options of every command that looks at a policy.
+
+    With `every`, what it means, there is one for all clusters at once.
+    """
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--cluster", metavar="NAME", help=f"the cluster ({cluster})")
+    if every:
+        group.add_argument("--all-clusters", action="store_true", help=every)
     parser.add_argument(
         "--resources",
         metavar="DIR",
@@ -38,19 +47,6 @@ def load(
 
     Report what is wrong with any, and then return no version of any.
     """
-    # Nothing is drawn, and nothing loaded for it, where nobody looks.
-    if output.progress_stream() is None:
-        return _load(paths, choice, arguments)
-
-    with progress.waiting("reading policies"):
-        return _load(paths, choice, arguments)
-
-
-def _load(
-    paths: Sequence[str],
-    choice: Choice,
-    arguments: argparse.Namespace,
-) -> tuple[list[Version], ExitCode]:
     items = resources(arguments)
     versions: list[Version] = []
     results: list[Result] = []

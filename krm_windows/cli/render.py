@@ -10,7 +10,6 @@ from krm_windows import emit, render, rules
 from krm_windows.checks import policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report, stale
-from krm_windows.cli.arguments import check_cluster
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit import timetables
 from krm_windows.emit.delivery import FOLDERS
@@ -28,13 +27,17 @@ from krm_windows.results import Result, fails
 from krm_windows.system import tops
 from krm_windows.system.files import Folder, first_lines
 
-MOVED = destinations.MOVED
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    group = command.options(parser)
-    destinations.add(parser, required=True)
+    command.options(parser)
+    parser.add_argument(
+        destinations.OPTION,
+        type=destinations.directory,
+        required=True,
+        metavar="DIR",
+        help="the directory to write",
+    )
     parser.add_argument(
         "--check",
         action="store_true",
@@ -42,16 +45,17 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--diff", action="store_true", help="with --check, also show the diff")
     report.options(parser)
-    fleet.options(group)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    check_cluster(arguments, "--clusters")
+    # A fleet has its own form of output: a base and overlays for each cluster.
+    of_many = arguments.all_clusters or arguments.clusters
+    if of_many and arguments.cluster is not None:
+        raise UsageError("--cluster and --all-clusters or --clusters cannot be used together")
     if arguments.diff and not arguments.check:
         raise UsageError("--diff needs --check")
-    # A fleet has its own form of output: a base and overlays for each cluster.
-    if arguments.all_clusters or arguments.clusters:
+    if of_many:
         return fleet.run(arguments)
     made = rendered(arguments)
     code = report.show(made.results, strict=arguments.strict)

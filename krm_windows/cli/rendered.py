@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from krm_windows.cli import fleet, render
-from krm_windows.cli.arguments import check_cluster
 from krm_windows.emit.header import is_header
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.preview.stages import RenderedDirectory
@@ -91,32 +90,17 @@ def rehearse(top: Path, every: Iterable[Output], edits: Edits) -> list[Renewal]:
             dirs_exist_ok=True,
             # What is hidden is not read; by a file of this name the top is known (`system.tops`).
             ignore=lambda _, names: [name for name in names if name.startswith(".")],
-            copy_function=_linked,
         )
         if tops.is_top(top):
             (copy / ".git").touch()
         write(copy, edits)
-        return [renew(copy, each, believes=True) for each in every]
+        return [renew(copy, each) for each in every]
 
 
-def _linked(source: str, copy: str) -> None:
-    """Give a file a second name, which takes no room; or copy it to where that is not possible.
-
-    It is never written to: a file that changes is replaced.
-    """
-    try:
-        Path(copy).hardlink_to(source)
-    except OSError:
-        shutil.copy2(source, copy)
-
-
-def renew(
-    top: Path, output: Output, start: Path | None = None, *, believes: bool = False
-) -> Renewal:
+def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
     """Return what to render an output again comes to; nothing is written.
 
-    What is found names files from the directory `start`, or else from the top. Whether clusters
-    of a fleet are fresh is computed, or as `render` does it, `believes` the stamp of their files.
+    What is found names files from the directory `start`, or else from the top.
     """
     if output.command is None:
         return Renewal(output, problem="nothing in it says how it was rendered")
@@ -124,7 +108,7 @@ def renew(
         _check_inside(top, output.command)
         where = os.path.relpath(top, start) if start else str(top)
         placed = output.command.moved(lambda path: posixpath.normpath(posixpath.join(where, path)))
-        results, edits = _rendered(placed.arguments, believes=believes)
+        results, edits = _rendered(placed.arguments)
         below = {
             posixpath.normpath(posixpath.join(output.directory, path)): content
             for path, content in edits.items()
@@ -164,11 +148,10 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _rendered(arguments: argparse.Namespace, *, believes: bool) -> tuple[Iterable[Result], Edits]:
+def _rendered(arguments: argparse.Namespace) -> tuple[Iterable[Result], Edits]:
     """Return what `render` has to say, and the files of its directory that it would change."""
-    check_cluster(arguments, "--clusters")
     if arguments.all_clusters or arguments.clusters:
-        return fleet.renewal(arguments, believes=believes)
+        return fleet.renewal(arguments)
     made = render.rendered(arguments)
     if made.folder is None or fails(made.results):
         return made.results, {}

@@ -5,12 +5,17 @@ Results on standard error, stale files as a diff, and the exit code they mean.
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
-from krm_windows.cli import locations, output
+from krm_windows.checks.report import place
+from krm_windows.cli import inputs, output
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import KubeObject
+from krm_windows.inventory import ref_of
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
-from krm_windows.results import Result, fails, sort, tally
+from krm_windows.results import File, ResourceRef, Result, fails, sort, tally
 from krm_windows.schedule import zones
 from krm_windows.system.files import Folder
 
@@ -34,12 +39,38 @@ def located(
     policies: Mapping[str, KubeObject],
     resources: str | None = None,
 ) -> list[Result]:
-    """Return results with their place, as `locations.located` does."""
-    every = list(results)
-    if not every:
-        return []
+    """Return results about one of the policies, by file, or about the resources, with their place.
 
-    return locations.located(every, policies, resources)
+    `resources` is what was given to read them from. What came from a stream has no place.
+    """
+    known = {_key(ref_of(config)): (file, config) for file, config in policies.items()}
+    # Objects of a stream may name any file (an annotation); none of those is opened.
+    are_files = resources not in (None, inputs.STDIN)
+
+    @cache
+    def objects(path: str) -> Sequence[KubeObject]:
+        # Read again: of the objects that were looked at the text may have been changed.
+        with suppress(InputError):
+            return inputs.objects(path) if Path(path).is_file() else ()
+        return ()
+
+    def placed(result: Result) -> Result:
+        if result.line is not None:
+            return result
+        path, config = known.get(_key(result.resource_ref), (inputs.STDIN, None))
+        if config is not None and path != inputs.STDIN:
+            return result._replace(file=File(path=path)).at(place(config, result.path))
+        file = result.file
+        if file is None or not are_files or file.document >= len(objects(file.path)):
+            return result
+        return result.at(place(objects(file.path)[file.document], result.path))
+
+    return list(map(placed, results))
+
+
+def _key(ref: ResourceRef | None) -> tuple[str, ...]:
+    """Return what an object is known by: its version may be missing, or be mistyped."""
+    return () if ref is None else (ref.kind, ref.namespace, ref.name)
 
 
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:

@@ -1,7 +1,7 @@
 """`krm-windows simulate`: what a policy would have cost, from the commits of a repository."""
 
 import argparse
-from datetime import datetime
+from math import ceil
 from pathlib import Path
 
 from krm_windows.classes.load import load
@@ -12,7 +12,7 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import pages, simulation_records, simulation_text
 from krm_windows.history.changes import changes
-from krm_windows.history.simulation import CommittedChange, Simulation, simulate
+from krm_windows.history.simulation import Simulation, simulate
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError
 from krm_windows.preview.calendar import named
@@ -104,49 +104,27 @@ def _simulations(
     ):
         begins = periods.known(history, begins, ends)
         # Git knows whole seconds: those of the interval, half open as it is.
-        seconds = range(_ceiling(begins), _ceiling(ends))
-        coming = changes(
-            history,
-            seconds.__contains__,
-            arguments.paths,
-            classes,
-            show,
-        )
+        seconds = range(ceil(begins.timestamp()), ceil(ends.timestamp()))
         # Read once, and replayed against each policy.
-        found: list[CommittedChange] = list(coming)
+        found = list(changes(history, seconds.__contains__, arguments.paths, classes, show))
     # Zeros would look like an answer where a name is mistyped.
     if arguments.paths and not found:
         output.log("--paths: no commit in this period changes such a path")
-    names = _names(versions, arguments)
-    every = []
-    for version, name in zip(versions, names, strict=True):
-        simulation = simulate(version.timetable, found, begins, ends, name)
-        every.append(simulation)
-    return every
-
-
-def _names(versions: list[Version], arguments: argparse.Namespace) -> list[str]:
-    """Return what each policy is called: an older and a newer version are told by their files."""
-    found = [named(version.timetable) for version in versions]
-    # Alike if the second one is a draft of the first.
-    if len(set(found)) < len(found):
-        return list(arguments.policies)
-    return found
-
-
-def _ceiling(at: datetime) -> int:
-    """Return the first whole second since 1970 that is not before an instant."""
-    return -int(-at.timestamp() // 1)
+    names = [named(version.timetable) for version in versions]
+    # Alike if the second one is a draft of the first: then they are told by their files.
+    if len(set(names)) < len(names):
+        names = arguments.policies
+    return [
+        simulate(version.timetable, found, begins, ends, name)
+        for version, name in zip(versions, names, strict=True)
+    ]
 
 
 def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
         records = [simulation_records.simulation(one) for one in every]
         # One object for one policy is easier to read by `jq` than a list of one.
-        if len(records) == 1:
-            output.show_json(records[0])
-        else:
-            output.show_json(records)
+        output.show_json(records if len(records) > 1 else records[0])
     elif arguments.output == "html":
         output.show(pages.simulation(every))
     else:

@@ -31,7 +31,6 @@ from krm_windows.system.reading import is_kustomization, kustomizations
 # A directory for each class.
 _CLASSES = re.compile("[^/]+")
 _FORMATS = {"text": placements.text, "json": placements.as_json}
-MOVED = {"--json": "--output json"}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +44,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--classes", required=True, metavar="FILE", help="the file of the ChangeClasses"
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    destinations.add(what)
+    what.add_argument(
+        destinations.OPTION,
+        type=destinations.directory,
+        metavar="DIR",
+        help="the directory to write",
+    )
     what.add_argument(
         "--plan", action="store_true", help="print what goes where and why, but write nothing"
     )

@@ -13,7 +13,7 @@ from typing import TextIO, cast
 
 from krm_windows import escape
 
-# What a line that is drawn meanwhile does before anything else is printed.
+# What ends a line that is drawn, before anything else is printed.
 _before = ContextVar[Callable[[], None] | None]("before", default=None)
 
 

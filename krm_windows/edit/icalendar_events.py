@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
 
-from krm_windows.edit import budget, entries, event_zones, recurrences
+from krm_windows.edit import entries, event_zones, recurrences
 from krm_windows.edit.entries import Entry, Field
 
 # Far more than a company's closures take, and still read at once.
@@ -79,7 +79,7 @@ def _events(
     # in. What is between two days ends before the second.
     begins = first - _DAY
     ends_before = last + 2 * _DAY
-    with _as_value_errors(), budget.limited():
+    with _as_value_errors():
         query = recurring_ical_events.of(calendar)
         events = query.between(begins, ends_before)
     for event in events:

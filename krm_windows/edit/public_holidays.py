@@ -7,10 +7,6 @@ import holidays
 from krm_windows.edit.entries import Entry
 
 
-class UnknownPlaceError(Exception):
-    """There is no such country, or it has no such subdivision."""
-
-
 def entries(
     country: str,
     subdivision: str | None,
@@ -19,14 +15,14 @@ def entries(
 ) -> Iterator[Entry]:
     """Yield a country's public holidays, in a language where the package has it.
 
-    Countries are ISO 3166 codes.
+    Countries are ISO 3166 codes. Raises ValueError for a place that is not known.
     """
     known = holidays.list_supported_countries()
     if country not in known:
-        raise UnknownPlaceError(f'unknown country "{country}"; must be an ISO 3166 code such as DE')
+        raise ValueError(f'unknown country "{country}"; must be an ISO 3166 code such as DE')
     if subdivision is not None and subdivision not in known[country]:
         subdivisions = ", ".join(known[country])
-        raise UnknownPlaceError(
+        raise ValueError(
             f'unknown subdivision "{subdivision}" of {country}; must be one of {subdivisions}'
         )
     found = holidays.country_holidays(

@@ -1,11 +1,9 @@
 """A policy audited: loaded and compiled for clusters, and looked at over the coming years."""
 
-import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from krm_windows import inventory, rules
@@ -31,10 +29,6 @@ _TIMELY = {
 }
 
 
-# So many audits are remembered: a fleet is audited when a change is previewed and when it is made.
-_MOST = 4096
-
-
 @dataclass(frozen=True, slots=True)
 class _Version:
     """A policy as some clusters have it.
@@ -55,35 +49,15 @@ class _Version:
         # Today is a date here, so that what was found is found again until midnight.
         first, _ = scope.days(self.plan.timetable.zone)
         dated = replace(scope, first=first)
-        return _audits.findings(self.plan, self.interval, dated, self.elsewhere)
+        return _audited(self.plan, self.interval, dated, self.elsewhere)
 
 
-class _Audits:
-    """What was found of plans, by all that they say and by the years; the plans are not kept."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[object, ...], tuple[Result, ...]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def findings(
-        self, plan: Plan, interval: timedelta, scope: Scope, elsewhere: frozenset[ZoneInfo]
-    ) -> tuple[Result, ...]:
-        key = (hashlib.sha256(repr(plan).encode()).digest(), interval, scope, elsewhere)
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found
-        # Two threads that ask at once find the same.
-        found = tuple(audit(plan, interval, scope, elsewhere))
-        with self._lock:
-            self._kept[key] = found
-            if len(self._kept) > _MOST:
-                self._kept.popitem(last=False)
-        return found
-
-
-_audits = _Audits()
+@lru_cache(maxsize=256)
+def _audited(
+    plan: Plan, interval: timedelta, scope: Scope, elsewhere: frozenset[ZoneInfo]
+) -> tuple[Result, ...]:
+    """Audit a plan; a policy is audited when a change is previewed, and when it is made."""
+    return tuple(audit(plan, interval, scope, elsewhere))
 
 
 def reports(

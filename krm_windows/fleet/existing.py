@@ -130,6 +130,15 @@ class ExistingOutput:
             return rendered
         return rendered.only(filter(None, of_files))
 
+    def current_of(self, own: Claim, cluster: str) -> list[Claim]:
+        """Return what was rendered for a cluster; what conflicts with a claim, as it is now."""
+        return [
+            # To read the files of policies takes a while.
+            self.current(each) if own.conflicts(each) else each
+            for each in self.claims
+            if each.cluster == cluster
+        ]
+
     def gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
         """Yield what policies gate in a cluster, but for those of some names.
 

@@ -1,6 +1,7 @@
 """A tree of files made what a fleet yields, a cluster at a time; or only compared with it."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,49 +14,53 @@ from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.flux.sources import NAME
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.render import layout as paths
-from krm_windows.render import stamp
 from krm_windows.results import Result, fails
-from krm_windows.system.files import Changes, folders
-from krm_windows.system.files import stale as stale_files
+from krm_windows.system.files import Changes, folders, stale
 from krm_windows.system.reading import is_kustomization
 from krm_windows.system.trees import Tree
 
-_NONE = Changes()
+# As a timetable has it: `"release": "2026a"`.
+_RELEASE = re.compile(rb'krm-windows\.dev/zone-data: "?\d{4}[a-z]+"?')
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
-    """What became of a cluster.
+    """What becomes of a cluster, or of the base, whose name is empty.
 
-    `results` are what was said of it, `changes` how many files were renewed, or are to be. Where it
-    was only compared, `stale` are the diffs of the files that differ by path, `edits` their
-    contents, None of those that are to go, and `versions` the timetables that were in them and are
-    to be.
+    `results` are what is to be said of it. In a `branch` its `older` files are to become `files`;
+    without one they stay as they are.
     """
 
     cluster: str
     results: tuple[Result, ...] = ()
-    changes: Changes = _NONE
-    stale: Mapping[str, str] = field(default_factory=dict)
-    edits: Mapping[str, bytes | None] = field(default_factory=dict)
-    versions: tuple[Versions, ...] = ()
+    branch: Tree | None = None
+    older: Files = field(default_factory=dict)
+    files: Files = field(default_factory=dict)
+
+    def stale(self) -> dict[str, str]:
+        """Return the diffs of the files that differ, by path."""
+        return stale(self.older, self.files)
+
+    def edits(self) -> dict[str, bytes | None]:
+        """Return the contents of the files that differ, None of those that are to go."""
+        return {path: self.files.get(path) for path in self.stale()}
+
+    def versions(self) -> Iterable[Versions]:
+        """Return the timetables that were in the files and are to be; the base has none."""
+        return timetables.versions(self.older.values(), self.files.values()) if self.cluster else ()
+
+    def write(self) -> Changes:
+        """Write the files."""
+        return self.branch.write(self.older, self.files) if self.branch else Changes()
 
 
 @dataclass(frozen=True)
 class FleetOutput:
-    """The directory of a fleet's tree.
-
-    If it `checks`, nothing is written, and if it `explains`, the timetables in stale files are
-    read; if `strict`, warnings count. If it `believes`, or writes, files with a stamp that fits
-    them are fresh.
-    """
+    """The directory of a fleet's tree; if `strict`, a warning leaves the files of a cluster."""
 
     fleet: Fleet
     output: Path
-    checks: bool = False
     strict: bool = False
-    explains: bool = False
-    believes: bool = False
 
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
@@ -71,24 +76,20 @@ class FleetOutput:
         return bool(self._branch(name).read())
 
     def base(self, files: Files) -> ClusterOutcome:
-        """Renew what all clusters share.
+        """Return what all clusters share; what was of a policy that is gone goes."""
+        return self._renewed("", self._base, self._base.read(), files)
 
-        The base of a policy that is gone stays, as clusters may refer to it until they are renewed.
-        """
+    def begun_base(self, files: Files) -> ClusterOutcome:
+        """Return the base, with that of a policy that is gone, to which clusters may refer yet."""
         older = self._base.read()
-        kept = {}
-        if not self.checks:
-            current = {dirname(path) for path in files}
-            kept = {path: older[path] for path in older if dirname(path) not in current}
+        current = {dirname(path) for path in files}
+        kept = {path: older[path] for path in older if dirname(path) not in current}
         return self._renewed("", self._base, older, {**kept, **files})
 
     def tidied_base(self, files: Files) -> ClusterOutcome:
-        """Remove what `base` has left, unless a cluster kept its files because of an error."""
+        """Return the base without that, unless a cluster kept its files because of an error."""
         older = self._base.read()
         left = {dirname(path) for path in older if path not in files}
-        # A comparison has shown them, and mostly there are none.
-        if self.checks or not left:
-            return ClusterOutcome("")
         # kustomize would refuse a cluster's kustomization whose base is gone.
         used = {each for each in left if self._is_used(each)}
         kept = {path: older[path] for path in older if dirname(path) in used}
@@ -108,7 +109,7 @@ class FleetOutput:
         return False
 
     def cluster(self, name: str) -> ClusterOutcome:
-        """Renew the files of a cluster, unless they are fresh."""
+        """Return what becomes of a cluster."""
         branch = self._branch(name)
         older = branch.read()
         # The cluster is gone: so are its files.
@@ -117,11 +118,6 @@ class FleetOutput:
             if fails(results, strict=self.strict):
                 return ClusterOutcome(name, results)
             return self._renewed(name, branch, older, {}, results)
-        if (self.believes or not self.checks) and self.fleet.is_fresh(name, older):
-            if not self.checks:
-                # A run that was killed may have left files of its own.
-                branch.tidy()
-            return ClusterOutcome(name)
         # A single error or, if strict, warning leaves the files of this cluster as they are.
         rendered = self.fleet.render(name, older)
         if rendered.files is None or fails(rendered.results, strict=self.strict):
@@ -144,27 +140,12 @@ class FleetOutput:
         branch: Tree,
         older: Files,
         files: Files,
-        results: Iterable[Result] = (),
+        results: tuple[Result, ...] = (),
     ) -> ClusterOutcome:
-        """Write the files of a branch, or compare them with those that are there."""
-        place = paths.kustomization(name)
         # A newer release of the zone data alone changes nothing.
-        files = stamp.kept(older, files, place)
-        if not self.checks:
-            return ClusterOutcome(name, tuple(results), branch.write(older, files))
-        before = stamp.without(older, place)
-        after = stamp.without(files, place)
-        stale = stale_files(before, after)
-        # A stamp alone is no difference; with others it is written anew, as it is of all files.
-        if not stale:
-            return ClusterOutcome(name, tuple(results))
-        edits = {path: files.get(path) for path in {**older, **files}}
-        edits = {path: new for path, new in edits.items() if older.get(path) != new}
-        # Of the base each cluster has its own version.
-        versions: tuple[Versions, ...] = ()
-        if name and self.explains:
-            versions = tuple(timetables.versions(older.values(), files.values()))
-        return ClusterOutcome(name, tuple(results), Changes(len(stale)), stale, edits, versions)
+        if _of_any_release(older) == _of_any_release(files):
+            files = older
+        return ClusterOutcome(name, results, branch, older, files)
 
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already.
@@ -179,6 +160,11 @@ class FleetOutput:
             "would be delivered twice; render into another directory, or remove "
             "--flux-kustomizations"
         )
+
+
+def _of_any_release(files: Files) -> dict[str, bytes]:
+    """Return files without the release of the zone data that they name."""
+    return {path: _RELEASE.sub(b"", content) for path, content in files.items()}
 
 
 def _resources(kustomization: bytes) -> list[Value]:

@@ -1,6 +1,5 @@
 """The policies of a fleet: which clusters have them, and as which version."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,30 +89,6 @@ class FleetPolicy:
             message = f"{clusters.why_dropped(path)} ({place}:{above + line})"
             found.append(rules.CLUSTER_NULL_DROPPED.result(message, path=path))
         return about(config, found)
-
-    def content(self, cluster: str) -> bytes:
-        """Return all that the policy of a cluster depends on, and nothing that only others do."""
-        patch = None
-        if self.document:
-            patch = self.document.source.patches.get(cluster)
-        own = b""
-        if cluster in self.own:
-            own = self.own[cluster].span
-        patched = json.dumps(patch).encode()
-        return b"\n".join([self._common, patched, own])
-
-    @cached_property
-    def _common(self) -> bytes:
-        """The shared document, without what it says of single clusters."""
-        root: dict[str, object] = {}
-        if self.document:
-            root.update(self.document.source.root)
-        spec = root.get("spec")
-        if isinstance(spec, dict):
-            # Of other clusters nothing may count, or the change of one would make all of them
-            # stale.
-            spec = {**spec, "clusters": None}
-        return json.dumps({**root, "spec": spec}).encode()
 
 
 def _document(config: KubeObject) -> Document:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from posixpath import normpath
-from typing import TypeAlias
 
 from krm_windows import emit, rules
 from krm_windows.checks import delivery, overlap, policy_changes, readonly, zone_release
@@ -19,17 +18,15 @@ from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
-from krm_windows.render import apart, overlay, stamp
+from krm_windows.render import apart, overlay
 from krm_windows.render import layout as paths
 from krm_windows.render.apart import Delivery
-from krm_windows.render.command import RenderCommand, line, signed
+from krm_windows.render.command import RenderCommand, signed
 from krm_windows.render.delivery import Template
 from krm_windows.render.layout import Layout, PolicyOutput
-from krm_windows.results import File, ResourceRef, Result, Severity, fails
+from krm_windows.results import Result, fails
 
 Files = Mapping[str, bytes]
-# What makes two results say the same: how bad, of what, where in it, in which words, by which rule.
-Said: TypeAlias = tuple[Severity, ResourceRef | File | None, str, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,44 +81,25 @@ class Fleet:
         """
         return {policy.name: self._base(policy) for policy in self.policies}
 
-    @cached_property
-    def _base_results(self) -> tuple[Result, ...]:
-        """What is to be said of all bases."""
-        found: list[Result] = []
-        # In the order of the policies, as their bases are.
-        for base in self.bases.values():
-            found += base.results
-        return tuple(found)
-
-    @cached_property
-    def _base_outputs(self) -> tuple[PolicyOutput, ...]:
-        """What those bases yield that are no error."""
-        return tuple(base.output for base in self.bases.values() if base.output)
-
-    @cached_property
-    def _said(self) -> frozenset[Said]:
-        return frozenset(map(_said, self._base_results))
-
     def base(self) -> Rendered:
         """Return the files that all clusters share, none in the layout `flat`."""
-        # One base is wrong: without it the patches of all clusters would have nothing to patch.
-        if len(self._base_outputs) < len(self.bases):
-            return Rendered(None, self._base_results)
-        files: dict[str, bytes] = {}
-        if self.layout != "flat":
-            for output in self._base_outputs:
-                files.update(paths.base(output))
-        return Rendered(signed(files, self.command), self._base_results)
+        files: dict[str, bytes] | None = {}
+        results: list[Result] = []
+        for base in self.bases.values():
+            results += base.results
+            # Without one base the patches of all clusters would have nothing to patch.
+            if base.output is None or files is None:
+                files = None
+            elif self.layout != "flat":
+                files |= paths.base(base.output)
+        return Rendered(signed(files, self.command) if files is not None else None, tuple(results))
 
     def _reaching(self, cluster: str) -> list[FleetPolicy]:
         """Return the policies that a cluster has."""
         return [policy for policy in self.policies if policy.reaches(cluster)]
 
     def render(self, cluster: str, older: Files) -> Rendered:
-        """Return the files of a cluster, which take the place of older ones.
-
-        They bear a stamp where there is nothing to say of them that is not said of the base.
-        """
+        """Return the files of a cluster, which take the place of older ones."""
         outputs: list[PolicyOutput] = []
         results: list[Result] = []
         reaching = self._reaching(cluster)
@@ -143,28 +121,11 @@ class Fleet:
         results += _zones(older.values(), zip(configs, outputs, strict=True))
         if fails(results):
             return Rendered(None, tuple(results))
-        # A stamp says that there is nothing to report; the next run would be silent.
-        sentences = set(map(_said, results))
-        if sentences <= self._said:
-            place = paths.kustomization(cluster)
-            files = stamp.seal(files, place, self._key(cluster))
         return Rendered(files, tuple(results))
 
     def dropped(self, cluster: str, older: Files) -> tuple[Result, ...]:
         """Return what is to be said where the older files of a cluster are all removed."""
         return tuple(policy_changes.abandoned(_manifests(older.values()), cluster))
-
-    def _around(self, cluster: str) -> list[Claim]:
-        """Return what was rendered for a cluster, but not in this tree."""
-        if self.existing is None:
-            return []
-        return [claim for claim in self.existing.claims if claim.cluster == cluster]
-
-    def _current(self, rendered: Claim) -> Claim:
-        """Return what was rendered, without what the file of its policy no longer gates."""
-        if self.existing is None:
-            return rendered
-        return self.existing.current(rendered)
 
     def _overlaps(
         self,
@@ -177,16 +138,13 @@ class Fleet:
         """
         if self.uninstalls:
             return []
-        own = []
-        for output in outputs:
-            claim = Claim.of(output.plan.timetable)
-            own.append(claim._replace(cluster=cluster))
-        around = self._around(cluster)
+        own = [Claim.of(each.plan.timetable)._replace(cluster=cluster) for each in outputs]
         # Among the policies of the fleet itself, and then of each with what others have rendered.
         found = list(overlap.among(own))
-        for claim in own:
-            others = [self._current(other) if claim.conflicts(other) else other for other in around]
-            found += ((claim, result) for result in overlap.conflicts(claim, others))
+        if self.existing is not None:
+            for claim in own:
+                others = self.existing.current_of(claim, cluster)
+                found += ((claim, result) for result in overlap.conflicts(claim, others))
         configs = {policy.name: policy.at(cluster).config for policy in self._reaching(cluster)}
         results: list[Result] = []
         for claim, result in found:
@@ -203,22 +161,6 @@ class Fleet:
             return policy_changes.forgotten(_manifests(older), kept)
         gated = partial(self.existing.gated, cluster)
         return policy_changes.forgotten(_manifests(older), kept, gated)
-
-    def is_fresh(self, cluster: str, files: Files) -> bool:
-        """Whether files are what rendering a cluster would yield.
-
-        They are not where there is something to say of this cluster alone.
-        """
-        place = paths.kustomization(cluster)
-        # Policies of the fleet itself are in the key.
-        names = {policy.name for policy in self.policies}
-        foreign = [claim for claim in self._around(cluster) if claim.policy not in names]
-        # Whether they share a target is known only when the policies are compiled.
-        if foreign:
-            return False
-        if place not in files:
-            return False
-        return stamp.is_fresh(files, place, self._key(cluster))
 
     def _files(
         self,
@@ -237,42 +179,8 @@ class Fleet:
     @cached_property
     def _waiting(self) -> Mapping[str, Sequence[emit.Manifest]]:
         """The objects of each base, by directory."""
-        found = {}
-        for each in self._base_outputs:
-            found[each.slug] = overlay.base(each.plan, each.manifests)
-        return found
-
-    def _key(self, cluster: str) -> str:
-        """Return the digest of all that the files of a cluster depend on."""
-        parts = [self._shared_key, cluster.encode()]
-        for policy in self._reaching(cluster):
-            slug = self.slugs[policy.name]
-            # By the slug, too: it is in the paths of the files.
-            parts += [slug.encode(), policy.content(cluster)]
-            # Where the tree is in its repository is in the files, too.
-            delivered = self._delivered(slug, cluster, self.resources(cluster))
-            parts.append(delivered.path.encode() if delivered else b"")
-        # Resources that all clusters have in common are in the shared key.
-        if self.apart:
-            parts += (item.span for item in self.resources(cluster))
-        return stamp.key(*parts)
-
-    @cached_property
-    def _shared_key(self) -> bytes:
-        """The digest of what the files of every cluster depend on.
-
-        That is the base where they are patches of it.
-        """
-        template = b""
-        if self.delivery:
-            template = self.delivery.item.span
-        said = line(self.command, self.command.output_dir) if self.command else ""
-        parts = [f"{self.layout} {self.uninstalls} {said}".encode(), template]
-        # Sorted, so that the order in which files were made does not matter.
-        base = self.base().files or {}
-        parts += (base[path] for path in sorted(base))
-        parts += (item.span for item in self.resources(None))
-        return stamp.key(*parts).encode()
+        outputs = (base.output for base in self.bases.values())
+        return {each.slug: overlay.base(each.plan, each.manifests) for each in outputs if each}
 
     def _base(self, policy: FleetPolicy) -> Compiled:
         document = policy.document
@@ -367,15 +275,6 @@ class Fleet:
             if is_unseen and (self.uninstalls or not self.sees):
                 continue
             yield result
-
-
-def _said(result: Result) -> Said:
-    """Return what a result says of which object, whatever file that object was read from."""
-    path = ""
-    if result.field:
-        path = result.field.path
-    about = result.resource_ref or result.file
-    return (result.severity, about, path, result.message, result.rule)
 
 
 def _changed(older: Files, files: Files) -> Iterator[bytes]:

@@ -70,15 +70,9 @@ def waiting(
     at_most = ""
     if deadline is not None:
         at_most = f", until {shown(deadline, zone)} at most"
-    said = (
+    return (
         f"{_holds(timetable, decision)}; waiting until it should be {awaited}{at_most} ({zone.key})"
     )
-    return f"{escape.line(said)}\n"
-
-
-def brief(timetable: Timetable, decision: Decision) -> str:
-    """Say in a line what holds, until when and why."""
-    return f"{escape.line(_holds(timetable, decision))} ({timetable.zone.key})\n"
 
 
 def timed_out(timetable: Timetable, decision: Decision) -> str:

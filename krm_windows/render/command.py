@@ -29,10 +29,10 @@ _PATHS = ("output_dir", "resources", "clusters", "flux_kustomizations")
 _LONGEST = 100_000
 
 
-def options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+def options(parser: argparse.ArgumentParser) -> None:
     """Declare what decides which files `render` writes, but for `--output-dir`.
 
-    Return the group of what is about many clusters. What is declared elsewhere is in no line.
+    What is declared elsewhere is in no line.
     """
     parser.add_argument(
         "policies",
@@ -87,7 +87,6 @@ def options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
             "template; for one: the Flux Kustomization in FILE delivers DIR"
         ),
     )
-    return group
 
 
 class _Parser(argparse.ArgumentParser):

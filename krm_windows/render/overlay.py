@@ -2,7 +2,7 @@
 
 A base of what every cluster has, suspended and without times, and patches for each cluster. What a
 base holds depends on one version of the policy, never on all clusters: so the change of one cluster
-leaves the files of all others as they are, and no shard of a fleet has to know the others.
+leaves the files of all others as they are.
 """
 
 from collections.abc import Iterable, Mapping

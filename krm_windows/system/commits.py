@@ -11,7 +11,6 @@ from pathlib import Path
 
 from krm_windows.system import git_layout, programs
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Person
 from krm_windows.system.programs import Ended, Limits
 
 # A hook may run for a while, and a signature may take a touch of a key.
@@ -34,18 +33,14 @@ class WorkingTree:
             raise WorkspaceError("git is not installed: --commit needs it")
         return cls(program, git_layout.find(file.parent).top)
 
-    def check(self, branch: str | None, files: Sequence[Path]) -> None:
+    def check(self, files: Sequence[Path]) -> None:
         """Raise WorkspaceError where a commit of the files would not be what was asked for.
 
-        Each must be as it was committed, HEAD on a branch, and that `branch` if one is given.
+        Each must be as it was committed, and HEAD on a branch.
         """
-        # `main`; fails where HEAD is a commit and not a branch (git-symbolic-ref(1)).
-        head = self._git("symbolic-ref", "--quiet", "--short", "HEAD")
-        current = head.output.decode(errors="replace").strip()
-        if head.code != 0:
+        # It fails where HEAD is a commit and not a branch (git-symbolic-ref(1)).
+        if self._git("symbolic-ref", "--quiet", "HEAD").code != 0:
             raise WorkspaceError(f"{self.top}: HEAD is detached: check out a branch first")
-        if branch is not None and current != branch:
-            raise WorkspaceError(f"{self.top}: is on branch {current}, not on {branch}")
         # Also a file that Git does not know yet counts as changed.
         for chunk in _chunks(files):
             arguments = ("status", "--porcelain", "-z", "--untracked-files=all", "--", *chunk)
@@ -56,7 +51,7 @@ class WorkingTree:
                     f"{self.top / changed}: has uncommitted changes: commit or restore them first"
                 )
 
-    def commit(self, files: Sequence[Path], message: str, author: Person | None) -> str:
+    def commit(self, files: Sequence[Path], message: str) -> str:
         """Commit the files, whatever else is staged; return the commit's name."""
         listed = "\0".join(map(str, files)).encode()
         paths = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -68,11 +63,9 @@ class WorkingTree:
         for chunk in _chunks(new):
             self._done("add", "--intent-to-add", "--", *chunk)
         # `--only` leaves what the user has staged for another commit (git-commit(1)).
-        arguments = ["commit", "--quiet", "--only", f"--message={message}"]
-        if author is not None:
-            arguments.append(f"--author={author.name} <{author.email}>")
+        arguments = ("commit", "--quiet", "--only", f"--message={message}", *paths)
         try:
-            self._done(*arguments, *paths, stdin=listed)
+            self._done(*arguments, stdin=listed)
         except WorkspaceError:
             for chunk in _chunks(new):
                 self._git("reset", "--quiet", "--", *chunk)

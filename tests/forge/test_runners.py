@@ -275,10 +275,10 @@ def test_render_finds_what_is_stale(acting: Callable[..., Done], fleet: Path) ->
 
 def test_wait_waits_until_it_is_open(acting: Callable[..., Done], fleet: Path) -> None:
     """Or closed, if that is asked for."""
-    assert acting("wait", arguments="--until=closed").code == 0
+    assert acting("wait", arguments="--wait=closed").code == 0
     edited(fleet, OPEN)
     assert acting("wait").code == 0
-    never = acting("wait", arguments="--until=closed")
+    never = acting("wait", arguments="--wait=closed")
     assert never.code == 1
     assert "400 days" in never.output
 

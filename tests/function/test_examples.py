@@ -140,14 +140,6 @@ def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
         assert_same_objects(name, found, expected, GENERATE)
 
 
-def test_the_indexed_job_says_its_number_twice_alike() -> None:
-    """Kubernetes does not let a Pod know of how many it is one."""
-    [job] = documents(FLEET / "render-job.yaml")
-    [container] = job["spec"]["template"]["spec"]["containers"]
-    assert job["spec"]["completionMode"] == "Indexed"
-    assert container["env"] == [{"name": "COMPLETIONS", "value": str(job["spec"]["completions"])}]
-
-
 def test_every_example_says_what_it_is() -> None:
     """Each folder is a case of the tests, and has a README.
 

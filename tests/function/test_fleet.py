@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from calls import program
 from fleets import CLUSTERS, POLICY, built, contents, window
 
 from krm_windows.cli import main
@@ -40,7 +39,6 @@ spec:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `render` in a folder with a policy, for all clusters into `tree`."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JOB_COMPLETION_INDEX", raising=False)
     Path("policy.yaml").write_text(POLICY)
 
     def command(
@@ -253,28 +251,6 @@ def test_an_edit_by_hand_is_noticed(
     assert run("--check") == 0
 
 
-def test_a_stamp_of_another_release(run: Run) -> None:
-    """Nothing else differs, so a check finds nothing; the next run renews it."""
-    run()
-    before, path = contents(Path("tree")), Path("tree", KUSTOMIZATION)
-    path.write_text(re.sub(r"sha256:\w+", f"sha256:{'0' * 32}", path.read_text()))
-    assert run("--check") == 0
-    assert run() == 0
-    assert contents(Path("tree")) == before
-
-
-def test_a_forged_stamp_does_not_pass_a_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`render` would take such files for fresh; `--check` renders all."""
-    run()
-    path = Path("tree", KUSTOMIZATION)
-    honest = path.read_text()
-    other = honest.replace("Europe/Berlin", "Europe/Paris")
-    path.write_text(other)
-    assert other != honest
-    monkeypatch.setattr("krm_windows.render.stamp.is_fresh", lambda *_: True)
-    assert run("--check") == 1
-
-
 def test_what_only_a_cluster_says_is_said_each_time(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -406,51 +382,6 @@ def test_a_null_that_a_merge_would_drop_is_refused(
         head + patch.replace("  clusters:\n    b:\n      freezes", "  freezes")
     )
     assert run(clusters="--clusters plants") == 0
-
-
-@pytest.mark.parametrize("shards", [2, 5])
-def test_parts_make_the_whole(run: Run, shards: int) -> None:
-    """No two write one file, and each removes what is gone of its own."""
-    run()
-    whole = contents(Path("tree"))
-    seen: dict[str, bytes] = {}
-    for part in range(1, shards + 1):
-        assert run("--shard", f"{part}/{shards}", "--output-dir", f"part{part}") == 0
-        assert not seen.keys() & contents(Path(f"part{part}")).keys()
-        seen |= contents(Path(f"part{part}"))
-        assert run("--shard", f"{part}/{shards}", "--check") == 0
-    assert seen == whole
-
-
-def test_a_pod_of_an_indexed_job(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Kubernetes says which shard it is; of how many is said in the manifest, or it is an error."""
-    run("--shard", "2/3")
-    monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
-    assert run("--output-dir", "pod") == 1
-    assert "COMPLETIONS must be the number of shards" in capsys.readouterr().err
-    monkeypatch.setenv("COMPLETIONS", "3")
-    assert run("--output-dir", "pod") == 0
-    assert contents(Path("pod")) == contents(Path("tree"))
-
-
-@pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "a/b", "1/0"])
-def test_no_such_shard(run: Run, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is a wrong call."""
-    assert run("--shard", shard) == 2
-    assert "is not a shard such as 3/16" in capsys.readouterr().err
-
-
-def test_processes_write_the_same(run: Run) -> None:
-    """However many there are, and nothing the second time."""
-    run()
-    call = ["render", "policy.yaml", "--all-clusters", "--output-dir", "shared", "-j", "3"]
-    assert program("", *call).code == 0
-    assert contents(Path("shared")) == contents(Path("tree"))
-    written = {path: path.stat().st_mtime_ns for path in Path("shared").rglob("*")}
-    assert program("", *call).code == 0
-    assert {path: path.stat().st_mtime_ns for path in Path("shared").rglob("*")} == written
 
 
 def test_the_delivery_of_each_cluster(run: Run, tool: Callable[[str], Path]) -> None:
@@ -586,10 +517,6 @@ def test_clusters_that_cannot_be_read(
             ["render", "policy.yaml", "--clusters", "named", "--output-dir", "x"],
             "'Berlin' is not a valid cluster name",
         ),
-        (
-            ["render", "policy.yaml", "--all-clusters", "-j", "0", "--output-dir", "x"],
-            "must be a number of processes from 1 to 256, got '0'",
-        ),
     ],
 )
 def test_wrong_calls(
@@ -600,7 +527,7 @@ def test_wrong_calls(
     Path("second.yaml").write_text(SECOND)
     Path("named").mkdir()
     Path("named/Berlin.yaml").touch()
-    # Of these, two can be seen from the call alone.
-    code = 2 if said.startswith(("takes one POLICY", "must be a number")) else 1
+    # Of these, one can be seen from the call alone.
+    code = 2 if said.startswith("takes one POLICY") else 1
     assert main(argv) == code
     assert said in capsys.readouterr().err

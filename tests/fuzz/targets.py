@@ -174,7 +174,7 @@ def resources(data: bytes) -> None:
 
 def calendar(data: bytes) -> None:
     """Give the text as a company's calendar."""
-    command(("import-ics", "TEXT"), data)
+    command(("import", "TEXT"), data)
 
 
 def bytes_anywhere(data: bytes) -> None:

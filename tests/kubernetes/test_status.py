@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,35 +186,6 @@ def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
         "kubectl not found in PATH: install it, or pipe in its output from another machine (-f -)"
         in done.stderr
     )
-
-
-def test_watch(scene: Scene) -> None:
-    """It prints the status anew when it has changed, and only then.
-
-    An outage of the API server does not end it.
-    """
-    [path] = targets(scene)
-    watching = subprocess.Popen(
-        [*scene.command, "--watch", "-o", "json"],
-        env=scene.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert watching.stdout
-        assert watching.stderr
-        first = read(watching.stdout)
-        scene.cluster.refused["/apps"] = "not now"
-        assert "not now" in watching.stderr.readline()
-        scene.cluster.refused.clear()
-        time.sleep(6)
-        scene.cluster.objects[path]["spec"] = {}
-        second = read(watching.stdout)
-    finally:
-        watching.terminate()
-        watching.communicate()
-    assert (first["asDesired"], second["asDesired"]) == (True, False)
 
 
 def read(stream: Iterator[str]) -> dict[str, object]:

@@ -454,7 +454,6 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
              "--resources", "resources"),
             ("--output-dir", "all", "--clusters", "fleet"),
             ("--output-dir", "all", "--clusters", argument),
-            ("--output-dir", "all", "--all-clusters", "--shard", argument, "policy.yaml"),
             (argument, "--output-dir", "out"),
         ],
         "split": [
@@ -495,13 +494,11 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "--at", "2026-12-17T08:30Z"),
             ("wrong.yaml",),
             ("policy.yaml", "--at", argument),
-        ],
-        "wait": [
-            ("held.yaml", "--until", "closed"),
-            ("held.yaml", "--until", "open"),
-            ("wrong.yaml", "--until", "open"),
-            ("held.yaml", "--until", "open", "--timeout", argument),
-            (argument, "--until", "closed", "--cluster", argument),
+            ("held.yaml", "--wait", "closed"),
+            ("held.yaml", "--wait", "open"),
+            ("wrong.yaml", "--wait", "open"),
+            ("held.yaml", "--wait", "open", "--timeout", argument),
+            (argument, "--wait", "closed", "--cluster", argument),
         ],
         "merge-gate": [
             ("policy.yaml", "--print-schedule", "--paths", argument),
@@ -522,7 +519,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
         ],
         "status": [
             ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
-            ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z", "--pending"),
+            ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
             ("policy.yaml", "-f", "broken.json"),
             ("wrong.yaml", "-f", "objects.json"),
             ("policy.yaml", "-f", argument),
@@ -583,13 +580,11 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("--new-token", argument, "--scopes", argument),
             ("--new-token", "ci", "--author", f"{argument} <a@example.com>"),
         ],
-        "holidays": [
-            ("DE", "--years", "2026", "--subdivision", "BY", "--language", "de"),
-            (argument, "--years", "2026"),
-            ("DE", "--subdivision", argument, "--language", argument),
-            ("DE", "--years", argument),
-        ],
-        "import-ics": [
+        "import": [
+            ("--holidays", "DE", "--years", "2026", "--subdivision", "BY", "--language", "de"),
+            ("--holidays", argument, "--years", "2026"),
+            ("--holidays", "DE", "--subdivision", argument, "--language", argument),
+            ("--holidays", "DE", "--years", argument),
             ("company.ics", "--years", "2026"), ("broken.ics", "--years", "2026"), (argument,),
         ],
         "init": [
@@ -624,7 +619,7 @@ def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
     assert not unread, (
         f"add to READERS of tests/hostile.py what reads `-o {'`, `-o '.join(sorted(unread))}`"
     )
-    return found or [((), "yaml" if command in ("holidays", "import-ics") else "text")]
+    return found or [((), "yaml" if command == "import" else "text")]
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,12 @@ message, a page, an example or a script.
 
 import re
 import shlex
-import subprocess
-import sys
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from releases import ROOT
-
-from krm_windows.cli import holidays, import_ics
 
 # What installs by name from a public index; each is followed by the words of its line.
 INSTALLS = re.compile(
@@ -211,7 +205,6 @@ def test_a_hint_that_can_be_taken_over_is_found(hint: str, known: set[str]) -> N
         "pip install .",
         "pip install '.[holidays,ics]'",
         "pip install --require-hashes --no-deps -r requirements/image.txt",
-        "`pip install 'icalendar>=6.1,<8' 'recurring-ical-events>=3.8,<4'`",
         "- uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
         "image: localhost/krm-windows:0.1.0",
         "- uses: ./.krm-windows",
@@ -223,42 +216,3 @@ def test_a_hint_that_cannot_be_is_left_alone(hint: str, known: set[str]) -> None
     And images that only this machine answers for.
     """
     assert not list(foreign(f"Do this:\n\n{hint}\n", known))
-
-
-@pytest.mark.parametrize(
-    ("extra", "needs"),
-    [("holidays", holidays.NEEDS), ("ics", import_ics.NEEDS)],
-    ids=["holidays", "ics"],
-)
-def test_a_message_names_what_the_extra_names(extra: str, needs: str) -> None:
-    """The two lists are one."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert shlex.split(needs) == ["pip", "install", *project["optional-dependencies"][extra]]
-
-
-@pytest.mark.parametrize(
-    ("command", "package", "needs"),
-    [
-        (["holidays", "DE", "--years", "2027"], "holidays", holidays.NEEDS),
-        (["import-ics", "-", "--years", "2027"], "icalendar", import_ics.NEEDS),
-    ],
-    ids=["holidays", "import-ics"],
-)
-def test_a_command_without_its_packages_says_so(
-    command: list[str], package: str, needs: str, tmp_path: Path
-) -> None:
-    """As where only the wheel was installed.
-
-    One line, exit code 1, and the packages by their own names.
-    """
-    hide = (
-        f"import sys; sys.modules['{package}'] = None; "
-        "from krm_windows.cli import main; sys.exit(main())"
-    )
-    start = [sys.executable, "-c", hide, *command]
-    done = subprocess.run(
-        start, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.endswith(f"{needs}\n")
-    assert done.stderr.count("\n") == 1

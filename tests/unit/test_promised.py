@@ -29,7 +29,7 @@ def test_no_name_that_was_promised_is_gone(what: str, now: dict[str, list[str]])
 def test_a_name_that_goes_would_be_seen(now: dict[str, list[str]]) -> None:
     """Each list has what is known to be in it, fields of entries and of maps too."""
     known = {
-        "commands and options": ["calendar --days", "check --output sarif", "wait --until open"],
+        "commands and options": ["calendar --days", "check --output sarif", "state --wait open"],
         "exit codes": ["1 ERROR"],
         "fields": ["WindowPolicy.spec.windows.*.opens", "WindowPolicy.spec.targets[].names"],
         "types and values of fields": [

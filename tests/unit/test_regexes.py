@@ -35,7 +35,7 @@ MADE: dict[str, dict[str, Iterable[object]]] = {
     "krm.outline": {"_dash": range(3)},
 }
 # What walks directories, other than `workspace.walk`: the program's own, and a copy of ours.
-WALKS = {"emit.configmap", "render.stamp"}
+WALKS = {"emit.configmap"}
 
 
 def short(module: ModuleType) -> str:

@@ -18,7 +18,6 @@ from differences import assert_same_files
 
 from krm_windows import __version__
 from krm_windows.cli import main, version
-from krm_windows.cli.calendar import FORMATS
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.schedule import zones
 
@@ -209,7 +208,8 @@ def test_one_cluster_and_more_of_them_are_a_wrong_call(run: Run, argv: list[str]
     """Neither of the two is silently left out, whatever the files hold, and nothing is written."""
     ended = run(*argv)
     assert (ended.code, ended.out) == (2, "")
-    assert "cannot be used together" in ended.err or "need a POLICY" in ended.err
+    said = ("cannot be used together", "need a POLICY", "not allowed with argument")
+    assert any(each in ended.err for each in said)
     assert not Path("out").exists()
 
 
@@ -288,52 +288,20 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("rendr policy.yaml", "unknown command 'rendr'; did you mean render?"),
-        ("quux", "unknown command 'quux'; `krm-windows --help` lists the commands"),
-        ("check policy.yaml --stict", "unknown option --stict; did you mean --strict?"),
-        ("check policy.yaml --zzzzzz=1", "unknown option --zzzzzz\n"),
-        ("explain policy.yaml more", "unexpected argument 'more'"),
-        ("calendar policy.yaml -o htm", "got 'htm'; did you mean html?"),
-        ("calendar policy.yaml -o pdf", f"must be one of {', '.join(FORMATS)}, got 'pdf'"),
-        (
-            "render policy.yaml -o windows --check",
-            (
-                "unknown option -o, which is the output format in other commands; did you mean "
-                "--output-dir windows?"
-            ),
-        ),
-        ("render policy.yaml --output=windows", "did you mean --output-dir windows?"),
-        ("render policy.yaml -o", "did you mean --output-dir DIR?"),
-        (
-            "split base --classes classes.yaml -o live",
-            "must be one of text, json, got 'live'; to write to a directory, use --output-dir live",
-        ),
-        ("migrate fleet -o out", "to write to a directory, use --output-dir out"),
-        (
-            "migrate fleet --format json --output-dir out",
-            "unknown option --format; did you mean --output?",
-        ),
-        ("split base --classes classes.yaml --plan --json", "did you mean --output json?"),
-        (
-            "split base --classes classes.yaml --output-dir out -o json",
-            "-o needs --plan",
-        ),
-        (
-            "--quiet check policy.yaml",
-            "error: put --quiet after the command",
-        ),
-        ("-q check policy.yaml", "error: put -q after the command"),
-        ("--verbose check policy.yaml", "error: unknown option --verbose\n"),
-        ("calendar policy.yaml --to 2026-12-20", "error: unknown option --to\n"),
+        ("rendr policy.yaml", "invalid choice: 'rendr'"),
+        ("check policy.yaml --stict", "unrecognized arguments: --stict"),
+        ("explain policy.yaml more", "unrecognized arguments: more"),
+        ("calendar policy.yaml -o pdf", "argument -o/--output: invalid choice: 'pdf'"),
+        ("render policy.yaml -o windows", "required: --output-dir"),
+        ("split base --classes classes.yaml --output-dir out -o json", "-o needs --plan"),
+        ("calendar policy.yaml --day 3", "unrecognized arguments: --day"),
         (
             "check resources",
             "resources: is a directory, not a policy; `krm-windows check --repo re",
         ),
-        ("check -V policy.yaml", "error: unknown option -V\n"),
-        ("--versio", "unknown option --versio; did you mean --version?"),
     ],
 )
-def test_what_was_meant_is_proposed(run: Run, call: str, said: str) -> None:
+def test_what_is_wrong_with_a_call_is_said(run: Run, call: str, said: str) -> None:
     """Of commands, options and values; nothing is abbreviated."""
     ended = run(*call.split())
     assert (ended.code, ended.out) == (2, "")
@@ -355,13 +323,8 @@ def test_the_version_by_its_letter(run: Run) -> None:
 FILES = {
     "": "must contain exactly one WindowPolicy, but is empty",
     "# nothing\n": "must contain exactly one WindowPolicy, but is empty",
-    "a: 1\n": "has no `kind`: add `kind: WindowPolicy`",
-    POLICY.replace("kind: WindowPolicy", "kind: WindowsPolicy"): (
-        'its kind is "WindowsPolicy"; did you mean "WindowPolicy"?'
-    ),
-    POLICY.replace("kind: WindowPolicy", "kind: windowpolicy"): (
-        'its kind is "windowpolicy"; did you mean "WindowPolicy"?'
-    ),
+    "a: 1\n": "must contain exactly one WindowPolicy, found one without `kind`",
+    POLICY.replace("kind: WindowPolicy", "kind: WindowsPolicy"): "found WindowsPolicy",
     "kind: Deployment\n---\nkind: Service\n": "found Deployment, Service",
     f"{POLICY}---\n{POLICY}": (
         "found 2: flux-system/week, flux-system/week; put each in its own file"
@@ -787,8 +750,8 @@ def test_render_without_a_target_that_was_gated(run: Run) -> None:
         ),
         ("starlette", ["serve"], "server"),
         ("jwt", ["serve"], "server"),
-        ("holidays", ["holidays", "DE"], "holidays"),
-        ("icalendar", ["import-ics", "events.ics"], "icalendar"),
+        ("holidays", ["import", "--holidays", "DE"], "holidays"),
+        ("icalendar", ["import", "events.ics"], "ics"),
     ],
 )
 def test_what_is_not_installed_is_named(
@@ -807,6 +770,5 @@ def test_what_is_not_installed_is_named(
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    assert "pip install '" in done.stderr
-    assert extra in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr
     assert "internal error" not in done.stderr

@@ -34,7 +34,7 @@ TYPED = {
     "--debug calend": ["--debug", "calendar"],
     "override policy.yaml cl": ["override", "policy.yaml", "closed"],
     "override poli": ["override", "policy.yaml"],
-    "import-ics --ye": ["import-ics", "--years"],
+    "import --ye": ["import", "--years"],
     "install --plugin-home place": ["install", "--plugin-home", "place-for-plugins"],
     "split . --classes poli": ["split", ".", "--classes", "policy.yaml"],
     "completion fi": ["completion", "fish"],

@@ -42,7 +42,6 @@ FLEET = ["--clusters", "fleet"]
 WRITES = {
     "render": ["render", "policy.yaml", "--output-dir"],
     "render --all-clusters": ["render", "policy.yaml", *FLEET, "--output-dir"],
-    "render --shard": ["render", "policy.yaml", *FLEET, "--shard", "1/2", "--output-dir"],
     "split": ["split", "base.yaml", "--classes", "classes.yaml", "--output-dir"],
     "migrate": ["migrate", "by-hand", "--output-dir"],
     "install": ["install", "--plugin-home"],
@@ -360,53 +359,6 @@ with locks.alone(Path({folder!r})):
     assert everything(here) == before
 
 
-@pytest.mark.slow
-def test_shards_at_once_make_what_one_run_makes(here: Path) -> None:
-    """All of them begin together, each in processes of its own; nothing is left of their locks."""
-    for number in range(40):
-        (here / f"fleet/c{number}.yaml").write_text(POLICY)
-    call = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *FLEET]
-    assert subprocess.run([*call, "--output-dir", "one"], check=False).returncode == 0
-    for _ in range(2):  # from nothing, and over what is there
-        shards = [
-            subprocess.Popen([*call, "--output-dir", "many", "-j", "2", "--shard", f"{index}/4"])
-            for index in range(1, 5)
-        ]
-        assert [shard.wait() for shard in shards] == [0, 0, 0, 0]
-        made = {
-            name.replace("/many/", "/one/"): content
-            for name, content in everything(here / "many").items()
-        }
-        assert made == everything(here / "one")
-
-
-@pytest.mark.slow
-def test_clusters_that_are_gone_are_removed_by_shards_at_once(here: Path) -> None:
-    """One removes what is empty while another makes it."""
-    for number in range(20):
-        (here / f"fleet/c{number}.yaml").write_text(POLICY)
-    call = [
-        sys.executable,
-        "-m",
-        "krm_windows",
-        "render",
-        "policy.yaml",
-        *FLEET,
-        "--output-dir",
-        "many",
-        "--layout",
-        "flat",
-    ]
-    assert subprocess.run(call, check=False).returncode == 0
-    for number in range(20):
-        (here / f"fleet/c{number}.yaml").rename(here / f"fleet/d{number}.yaml")
-    shards = [subprocess.Popen([*call, "--shard", f"{index}/4"]) for index in range(1, 5)]
-    assert [shard.wait() for shard in shards] == [0, 0, 0, 0]
-    assert subprocess.run([*call, "--check"], check=False).returncode == 0
-    names = {path.name for path in (here / "many/clusters").iterdir()}
-    assert names == {"one", "two", *(f"d{number}" for number in range(20))}
-
-
 def test_plugins_replace_what_they_were(here: Path) -> None:
     """With the rights of a program; what is executed already is not written over."""
     plugin = here / "home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy"
@@ -541,9 +493,6 @@ def test_a_full_disk_is_said_in_one_line(
     assert last.startswith(f"krm-windows: {out}"), said
     assert "cannot be written: No space left on device; free some space there" in last
     assert "Traceback" not in said
-    # Runs of other parts of a fleet may be at work in the directory.
-    if "--shard" in argv and out.is_dir():
-        out.rmdir()
     assert everything(out.parent) == {}
 
 

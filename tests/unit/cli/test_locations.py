@@ -59,7 +59,7 @@ COMMANDS = (
     "calendar policy.yaml",
     "state policy.yaml",
     "explain policy.yaml",
-    "wait policy.yaml --until open",
+    "state policy.yaml --wait open",
     "status policy.yaml -f objects.json",
     "pending policy.yaml -f objects.json",
     "diff good.yaml policy.yaml",
@@ -201,7 +201,7 @@ BROKEN = {
 # What only a file of which one object is expected can be.
 OTHERS = {
     "nothing": ("", 1, "must contain exactly one {kind}, but is empty"),
-    "no kind": ("# x\na: b\n", 2, "has no `kind`: add `kind: {kind}`"),
+    "no kind": ("# x\na: b\n", 2, "must contain exactly one {kind}, found one without `kind`"),
     "another kind": ("a: b\nkind: Secret\n", 2, "must contain exactly one {kind}, found Secret"),
     "two": ("{}---\n{}", 21, "must contain exactly one {kind}, found 2"),
 }
@@ -210,7 +210,7 @@ READERS = (
     "calendar good.yaml broken.yaml",
     "state broken.yaml",
     "explain broken.yaml",
-    "wait broken.yaml --until open",
+    "state broken.yaml --wait open",
     "status broken.yaml -f objects.json",
     "pending broken.yaml -f objects.json",
     "diff good.yaml broken.yaml",
@@ -305,7 +305,7 @@ CONFLICTS = {
             *READERS,
             *OF_OBJECTS,
             "status good.yaml -f broken.yaml",
-            "import-ics broken.yaml",
+            "import broken.yaml",
             "merge-gate good.yaml --event broken.yaml --forge github --repo a/b",
         ],
         CONFLICTS,
@@ -384,7 +384,7 @@ OF_FILES = (
     "calendar {}",
     "state {}",
     "explain {}",
-    "wait {} --until open",
+    "state {} --wait open",
     "status {} -f objects.json",
     "status good.yaml -f {}",
     "pending {} -f objects.json",
@@ -399,7 +399,7 @@ OF_FILES = (
     "simulate {} --repo .",
     "split resources --output-dir out --classes {}",
     "merge-gate {} --print-schedule",
-    "import-ics {}",
+    "import {}",
 )
 
 

@@ -221,18 +221,6 @@ def test_a_target_that_is_missing(pending: Pending) -> None:
     assert "\n  it is missing\n" in ended.out
 
 
-def test_status_with_what_waits(pending: Pending, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below the table, and beside it as JSON."""
-    pending(objects=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}")))
-    call = ["status", "policy.yaml", "-f", "objects.json", "--at", CLOSED]
-    assert main(call) == 0
-    assert "waits" not in capsys.readouterr().out
-    assert main([*call, "--pending"]) == 0
-    assert "\nKustomization flux-system/apps: waits\n" in capsys.readouterr().out
-    assert main([*call, "--pending", "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pending"][0]["pending"] is True
-
-
 def test_kubectl_is_asked_for_sources(
     pending: Pending, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,6 @@ import pytest
 from effort import mostly_slow
 
 from krm_windows.cli import main, times
-from krm_windows.fleet.rendering import Files, Fleet, Rendered
 from krm_windows.render import command
 
 POLICY = """\
@@ -290,28 +289,6 @@ def test_what_writes_a_policy_renders_it_in_every_layout(
     # Not every layout has the one cluster that is opened.
     assert "--cluster" in change or contents(rendered) != before
     assert found() == {}
-
-
-# What stamps say of resources has their paths, which are others in the copy of a dry run.
-@pytest.mark.parametrize(
-    ("layout", "dry_run"), [("flat", []), ("flat", ["--dry-run"]), ("overlays", [])]
-)
-def test_only_the_cluster_that_changes_is_rendered(
-    layout: str, dry_run: list[str], repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As `render` does it, so that an override of one of hundreds takes a second."""
-    assert main(["render", "week.yaml", *shlex.split(LAYOUTS[layout])]) == 0
-    asked: list[str] = []
-    render = Fleet.render
-
-    def counted(fleet: Fleet, cluster: str, older: Files) -> Rendered:
-        asked.append(cluster)
-        return render(fleet, cluster, older)
-
-    monkeypatch.setattr(Fleet, "render", counted)
-    assert main([*CHANGES["one-cluster"], *dry_run]) == 0
-    assert asked == ["south"]
-    assert (repository / "fleet/clusters/north").is_dir()
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -120,7 +120,7 @@ def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(
         POLICY.replace("  windows:", "  state: Closed\n  windows:")
     )
-    call = ["wait", "policy.yaml", "--until", "open", "--timeout", "2h"]
+    call = ["state", "policy.yaml", "--wait", "open", "--timeout", "2h"]
     process = subprocess.Popen(
         ["nohup", sys.executable, "-m", "krm_windows", *call],
         cwd=tmp_path,
@@ -129,9 +129,10 @@ def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
         text=True,
     )
     with process:
-        assert process.stdout is not None
+        assert process.stderr is not None
         # The line says that it waits now.
-        assert process.stdout.readline()
+        while "waiting until" not in process.stderr.readline():
+            pass
         process.send_signal(signal.SIGHUP)
         time.sleep(0.2)
         assert process.poll() is None

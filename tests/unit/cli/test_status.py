@@ -496,18 +496,14 @@ esac""")
     assert "Pod week-apply-1-abcde: Kustomization flux-system/apps: 403 to PATCH" in shown
 
 
-@pytest.mark.parametrize("watches", [False, True])
 @pytest.mark.parametrize(
     ("ahead", "since"), [(timedelta(hours=1), "40 m ago"), (timedelta(hours=-1), "40 m ago")]
 )
-def test_the_clock_of_the_api_server_counts(  # noqa: PLR0913 - a case, and what it is run with
+def test_the_clock_of_the_api_server_counts(
     kubectl: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     ahead: timedelta,
     since: str,
-    *,
-    watches: bool,
 ) -> None:
     """By it Jobs have ended, runs are overdue, and Events are asked for.
 
@@ -525,8 +521,7 @@ case $* in
 *cronjobs*) echo '{json.dumps(ended)}';;
 *events*) echo asked >> events;;
 esac""")
-    monkeypatch.setattr(cli, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
-    main(["status", "policy.yaml", *(["--watch"] if watches else [])])
+    main(["status", "policy.yaml"])
     assert row(capsys.readouterr().out)[-1].startswith(since)
     assert Path("events").exists()
 
@@ -575,29 +570,6 @@ class _Version(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
-
-
-def test_a_watch_says_what_it_can_no_longer_judge(
-    kubectl: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The target whose timeout counts is deleted: what was shown is no longer known."""
-    apps = {**live(), "spec": {"timeout": "3m"}}
-    kubectl(
-        f"case $* in *kustomizations*) [ -e gone ] || cat <<'END'\n{json.dumps(apps)}\nEND\nesac"
-    )
-    Path("policy.yaml").write_text(f"{POLICY}  closesEarly: auto\n")
-    turns = iter([lambda: Path("gone").touch(), lambda: None])
-
-    def wait(_: float) -> None:
-        next(turns, lambda: signal.raise_signal(signal.SIGINT))()
-
-    monkeypatch.setattr(cli, "sleep", wait)
-    assert main(["status", "policy.yaml", "--watch", "--at", OPEN]) != 0
-    printed = capsys.readouterr()
-    assert "Kustomization flux-system/apps" in printed.out
-    assert "(timeout-unknown)" in printed.err
 
 
 def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> None:

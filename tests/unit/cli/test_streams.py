@@ -31,9 +31,6 @@ FULL = "krm-windows: cannot write the output: No space left on device\n"
         (f"{SELF} < wrong.yaml 2>&- >/dev/null", 3, ""),
         (f"{SELF} < list.yaml >/dev/full", 1, FULL),
         (f"{SELF} schema >/dev/full", 1, FULL),
-        (f"{SELF} --help >/dev/full", 1, FULL),
-        (f"{SELF} --version >/dev/full", 1, FULL),
-        (f"{SELF} calendar --help >/dev/full", 1, FULL),
         (
             f"{SELF} check --repo . --cache /proc/x",
             1,

@@ -263,7 +263,7 @@ def test_holidays_are_of_this_year_and_the_next_wherever_it_is_read(
     now: datetime, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No policy is given, and no zone: none of the years that it is somewhere is left out."""
-    assert main(["holidays", "DE"]) == 0
+    assert main(["import", "--holidays", "DE"]) == 0
     printed = capsys.readouterr().out
     wanted = {local(now, cluster).year + more for cluster in ZONES for more in (0, 1)}
     assert {year for year in range(2000, 2050) if f'"{year}-' in printed} == wanted

@@ -176,13 +176,6 @@ STATEMENTS = {
             "chart not fetched": released(RELEASE, changed(CHART, status=NOT_READY)),
         },
     ),
-    "status": Statement(
-        f"status {PENDING.removeprefix('pending ')} --pending",
-        "apps: nothing waits",
-        "apps: unknown",
-        SAME,
-        NOT_KNOWN_TO_WAIT,
-    ),
     "commits": Statement(
         f"{PENDING} --repo .",
         "apps: only the revision is new",

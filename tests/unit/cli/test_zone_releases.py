@@ -82,9 +82,7 @@ def test_changed_rules_are_reported(call: list[str], capsys: pytest.CaptureFixtu
     assert "(zone-rules-changed)" in said.err
     assert SPRING in said.out
     assert main(call) == 0
-    assert main(call) == 0, (
-        "what was said of a cluster keeps the stamp from it, until it has been rendered"
-    )
+    assert main(call) == 0
     assert contents(Path("out")) == wanted
 
 

@@ -72,7 +72,7 @@ def test_a_companys_calendar_becomes_freezes(
     And what repeats each year.
     """
     (tmp_path / "company.ics").write_text(EVENTS.replace("\n", "\r\n"))
-    assert main(["import-ics", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
+    assert main(["import", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
     assert freezes(capsys.readouterr().out) == {
         "betriebsferien-strasse-2026": {
             "starts": "2026-12-24",
@@ -102,7 +102,7 @@ def printed(
 ) -> str:
     """Import a calendar for some years, and return what was printed."""
     (folder / "company.ics").write_bytes(calendar)
-    assert main(["import-ics", str(folder / "company.ics"), "--years", years, *options]) == 0
+    assert main(["import", str(folder / "company.ics"), "--years", years, *options]) == 0
     return capsys.readouterr().out
 
 
@@ -274,7 +274,7 @@ def test_a_time_zone_that_nothing_says_is_refused_at_its_line(
     own = BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"')
     printed(zoned(own, OWN), "2027", tmp_path, capsys)
     (tmp_path / "x.ics").write_bytes(calendar)
-    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert main(["import", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
     assert f"x.ics:{line}:" in said.err
@@ -340,9 +340,9 @@ def test_a_change_calendar_says_itself_what_its_events_are(
         SLOTS.replace(b"VERSION", b"X-CALENDAR-TYPE:DEFAULT_OPEN\nVERSION")
     )
     file = str(tmp_path / "x.ics")
-    assert main(["import-ics", file, "--years", "2027", "--windows"]) == 1
+    assert main(["import", file, "--years", "2027", "--windows"]) == 1
     assert "X-CALENDAR-TYPE is DEFAULT_OPEN" in capsys.readouterr().err
-    assert main(["import-ics", file, "--years", "2027"]) == 0
+    assert main(["import", file, "--years", "2027"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# Each event became a freeze")
     assert "--windows" not in text
@@ -353,7 +353,7 @@ def test_two_calendars_in_one_file_are_refused(
 ) -> None:
     """One may be open by default and the other closed; the message says what to do."""
     (tmp_path / "x.ics").write_bytes(ics("") + ics(""))
-    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert main(["import", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
     assert "it contains 2 calendars: put each in its own file" in capsys.readouterr().err
 
 
@@ -362,7 +362,7 @@ def test_that_nothing_is_in_the_years_is_said(
 ) -> None:
     """An empty output alone would look as if the calendar had been read wrongly."""
     (tmp_path / "x.ics").write_bytes(ics("DTEND;VALUE=DATE:20270103"))
-    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2030"]) == 0
+    assert main(["import", str(tmp_path / "x.ics"), "--years", "2030"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert "no events in these years" in said.err
@@ -375,7 +375,7 @@ def test_a_calendar_of_an_unknown_type_is_refused(
     (tmp_path / "x.ics").write_bytes(
         ics("").replace(b"PRODID:x", b"PRODID:x\nX-CALENDAR-TYPE:SOMETIMES")
     )
-    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert main(["import", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
     assert "X-CALENDAR-TYPE is 'SOMETIMES'" in said.err
@@ -383,9 +383,9 @@ def test_a_calendar_of_an_unknown_type_is_refused(
 
 def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> None:
     """Those of a subdivision are more than those of its country."""
-    assert main(["holidays", "DE", "--years", "2027"]) == 0
+    assert main(["import", "--holidays", "DE", "--years", "2027"]) == 0
     country = freezes(capsys.readouterr().out)
-    assert main(["holidays", "DE", "--subdivision", "BY", "--years", "2027"]) == 0
+    assert main(["import", "--holidays", "DE", "--subdivision", "BY", "--years", "2027"]) == 0
     bavaria = freezes(capsys.readouterr().out)
     assert country["good-friday-2027"] == {
         "starts": "2027-03-26",
@@ -406,18 +406,18 @@ def test_holidays_of_any_language_have_names(
     country: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A name is a DNS label whatever the reason is written in."""
-    assert main(["holidays", country, "--years", "2027-2029", *more]) == 0
+    assert main(["import", "--holidays", country, "--years", "2027-2029", *more]) == 0
     assert len(freezes(capsys.readouterr().out)) > 10
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        ("holidays", "XX", "--years", "2027"),
-        ("holidays", "DE", "--subdivision", "XX", "--years", "2027"),
-        ("holidays", "DE", "--years", "2029-2027"),
-        ("holidays", "DE", "--years", "27"),
-        ("import-ics", "nowhere.ics"),
+        ("import", "--holidays", "XX", "--years", "2027"),
+        ("import", "--holidays", "DE", "--subdivision", "XX", "--years", "2027"),
+        ("import", "--holidays", "DE", "--years", "2029-2027"),
+        ("import", "--holidays", "DE", "--years", "27"),
+        ("import", "nowhere.ics"),
     ],
 )
 def test_what_is_not_known_is_refused(
@@ -432,7 +432,7 @@ def test_what_is_not_known_is_refused(
 def test_what_is_no_calendar_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The file is named."""
     (tmp_path / "x.ics").write_text("no calendar\n")
-    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert main(["import", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
     assert "x.ics: is not a calendar" in capsys.readouterr().err
 
 
@@ -480,9 +480,6 @@ def ics(*events: str) -> bytes:
         ics("RRULE:FREQ=HOURLY;UNTIL=29991231"),
         ics("RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5"),
         ics(f"RRULE:FREQ=DAILY;BYSECOND={','.join(map(str, range(60)))}"),
-        ics("RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31"),
-        ics("RRULE:FREQ=DAILY;COUNT=3;BYMONTH=2;BYMONTHDAY=31"),
-        ics(*["RRULE:FREQ=DAILY"] * 500),
         ics("DESCRIPTION:" + "a" * 1_000_000),
         ics().replace(
             b"END:VCAL",
@@ -495,10 +492,10 @@ def ics(*events: str) -> bytes:
             + b"END:VTIMEZONE\nEND:VCAL",
         ),
     ],
-    ids=range(10),
+    ids=range(7),
 )
 def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
-    """In words, after a counted number of steps."""
+    """In words, before anything of it is expanded."""
     with pytest.raises(ValueError, match=r"repeats|are allowed|has more"):
         list(icalendar_events.read(calendar, range(2027, 2057)))
 

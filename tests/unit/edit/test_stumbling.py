@@ -64,7 +64,7 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
     """Whatever the packages make of it: exit code 0 or 1, never a fault of ours."""
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(fields).replace("\n", "\r\n"))
-    code, out, err = run(["import-ics", str(path), "--years", "2026"])
+    code, out, err = run(["import", str(path), "--years", "2026"])
     assert code in (ExitCode.FINE, ExitCode.ERROR), err
     why = "is not a calendar: |:7:1: .error. the time zone|:10:1: .error. this VTIMEZONE"
     assert code == ExitCode.FINE or (out == b"" and re.search(why, err))
@@ -106,6 +106,6 @@ def test_a_fault_of_ours_is_not_hidden(
     monkeypatch.setattr(owner, place, fail)
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(f"{START}\n{END}"))
-    code, _, err = run(["import-ics", str(path), "--years", "2026"])
+    code, _, err = run(["import", str(path), "--years", "2026"])
     assert code == ExitCode.FAILURE
     assert "is not a calendar" not in err

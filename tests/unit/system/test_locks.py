@@ -1,6 +1,5 @@
-"""Who may write into a directory: one run, or the parts of a fleet, each once."""
+"""Who may write into a directory: one run."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -59,64 +58,6 @@ def test_one_run_at_a_time(tmp_path: Path, ends: signal.Signals) -> None:
         first.send_signal(ends)
     with locks.alone(tmp_path / "out") as directory:
         assert directory.entries() == []
-
-
-def test_parts_work_side_by_side(tmp_path: Path) -> None:
-    """Each part once, all of one number of parts, in other processes too.
-
-    None beside a run that has the whole.
-    """
-    with (
-        locks.part(tmp_path, 0, 3),
-        holder(f"part(Path({str(tmp_path)!r}), 1, 3)") as other,
-        locks.part(tmp_path, 2, 3),
-    ):
-        assert "shard 1 of 3" in refused(locks.part(tmp_path, 0, 3))
-        assert "shard 2 of 3" in refused(locks.part(tmp_path, 1, 3))
-        assert " of 3 of it" in refused(locks.part(tmp_path, 3, 4))
-        assert "another run" in refused(locks.alone(tmp_path))
-        assert "another run" in refused(locks.part(tmp_path, 0, 1))
-        assert other.stdin is not None
-        other.stdin.close()
-        other.wait()
-        with locks.part(tmp_path, 1, 3):
-            pass
-    assert list(tmp_path.iterdir()) == []
-    with locks.alone(tmp_path):
-        assert "another run" in refused(locks.part(tmp_path, 0, 3))
-    with locks.part(tmp_path, 3, 4):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("next_run", ["the same", "of another number", "of the whole"])
-def test_a_part_that_was_killed_is_no_obstacle(tmp_path: Path, next_run: str) -> None:
-    """Its file is there, its lock is not; the next run removes it."""
-    with holder(f"part(Path({str(tmp_path)!r}), 1, 3)") as first:
-        first.kill()
-    assert len(list(tmp_path.iterdir())) == 1
-    runs = {"the same": (1, 3), "of another number": (1, 2), "of the whole": (0, 1)}
-    with locks.part(tmp_path, *runs[next_run]):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("stands", ["link", "pipe", "directory"])
-def test_the_file_of_a_part_is_a_plain_file(tmp_path: Path, stands: str) -> None:
-    """A repository may hold something of that name: nothing is opened through it."""
-    place, outside = tmp_path / "out/.shard-1-of-2.00000000.krm-windows", tmp_path / "outside"
-    place.parent.mkdir()
-    {
-        "link": lambda: place.symlink_to(outside),
-        "pipe": lambda: os.mkfifo(place),
-        "directory": place.mkdir,
-    }[stands]()
-    assert ".shard-1-of-2" in refused(locks.part(tmp_path / "out", 0, 2))
-    for free in (locks.part(tmp_path / "out", 0, 3), locks.alone(tmp_path / "out")):
-        with free:
-            pass
-    assert os.path.lexists(place)
-    assert not outside.exists()
 
 
 def test_a_directory_that_was_not_used_goes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`krm-windows wait`: what a pipeline waits for, with a clock that the tests turn."""
+"""`krm-windows state --wait`: what a pipeline waits for, with a clock that the tests turn."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from calls import POLICY, spec
 
-from krm_windows.cli import sleeping, wait
+from krm_windows.cli import main, sleeping, state
 from krm_windows.cli.arguments import parser
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.sleeping import Clock
@@ -51,8 +51,8 @@ class Hands:
 def waited(path: Path, hands: Hands, *options: str, policy: str = POLICY) -> ExitCode:
     """Wait by the command, from the arguments on."""
     (path / "policy.yaml").write_text(policy)
-    call = ["wait", str(path / "policy.yaml"), *options]
-    return wait.run(parser(COMMANDS, call).parse_args(call), hands.clock)
+    call = ["state", str(path / "policy.yaml"), *options]
+    return state.run(parser(COMMANDS, call).parse_args(call), hands.clock)
 
 
 @pytest.mark.parametrize(
@@ -70,30 +70,27 @@ def test_a_wait_ends_at_the_edge(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Not before it and not after, with one line at the beginning and one at the end."""
+    """Not before it and not after; a line says that it waits, and then the state is shown."""
     hands = Hands(begins)
-    assert waited(tmp_path, hands, "--until", until) == 0
+    assert waited(tmp_path, hands, "--wait", until) == 0
     assert hands.at == ends
     assert max(hands.slept) <= sleeping.LONGEST.total_seconds()
     said = capsys.readouterr()
-    first, last = said.out.splitlines()
-    assert f"waiting until it should be {until}" in first
-    assert f"{ends.astimezone(UTC) + timedelta(hours=1):%a %Y-%m-%d %H:%M}" in first
-    assert last.startswith(f"flux-system/week should be {until} until ")
-    assert said.err == ""
+    assert f"waiting until it should be {until}" in said.err
+    assert f"{ends.astimezone(UTC) + timedelta(hours=1):%a %Y-%m-%d %H:%M}" in said.err
+    assert f"flux-system/week should be {until}: " in said.out.splitlines()[0]
 
 
 def test_what_holds_already_is_not_waited_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says so in one line."""
+    """Nothing says that it waits."""
     hands = Hands(WEDNESDAY)
-    assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 0
+    assert waited(tmp_path, hands, "--wait", "open", "--timeout", "2h") == 0
     assert hands.slept == []
-    assert capsys.readouterr().out == (
-        "flux-system/week should be open until Thu 2026-12-17 17:00 (windows.office) "
-        "(Europe/Berlin)\n"
-    )
+    said = capsys.readouterr()
+    assert "flux-system/week should be open: windows.office" in said.out
+    assert said.err == ""
 
 
 def test_a_wait_that_takes_too_long_exits_124(
@@ -101,27 +98,29 @@ def test_a_wait_that_takes_too_long_exits_124(
 ) -> None:
     """As timeout(1) does, at the very time."""
     hands = Hands(THURSDAY)
-    assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 124
+    assert waited(tmp_path, hands, "--wait", "open", "--timeout", "2h") == 124
     assert hands.at == THURSDAY + timedelta(hours=2)
     said = capsys.readouterr()
-    assert said.out.endswith("until Thu 2026-12-17 19:00 at most (Europe/Berlin)\n")
-    assert said.err == (
+    waits, ended = said.err.splitlines()
+    assert said.out == ""
+    assert waits.endswith("until Thu 2026-12-17 19:00 at most (Europe/Berlin)")
+    assert ended == (
         "krm-windows: timed out: flux-system/week should be closed until Mon 2026-12-21 08:00 (no "
-        "window is open) (Europe/Berlin)\n"
+        "window is open) (Europe/Berlin)"
     )
 
 
 def test_an_edge_at_the_end_of_the_time_counts(tmp_path: Path) -> None:
     """What is open when the time is up was waited for in time."""
     hands = Hands(MONDAY - timedelta(hours=2))
-    assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 0
+    assert waited(tmp_path, hands, "--wait", "open", "--timeout", "2h") == 0
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=2), timedelta(hours=-5)])
 def test_a_clock_that_jumps_is_followed(jump: timedelta, tmp_path: Path) -> None:
     """A laptop was suspended, or somebody set the clock: only what it says now counts."""
     hands = Hands(WEDNESDAY, jumps={3: jump})
-    assert waited(tmp_path, hands, "--until", "closed") == 0
+    assert waited(tmp_path, hands, "--wait", "closed") == 0
     assert hands.at == max(THURSDAY, WEDNESDAY + timedelta(minutes=6) + jump)
 
 
@@ -129,7 +128,7 @@ def test_the_edge_of_the_cluster_counts(tmp_path: Path) -> None:
     """Its own windows, where the policy has some for it."""
     policy = spec(clusters="{north: {windows: {office: {closes: 'Wed 13:00'}}}, south: {}}")
     hands = Hands(WEDNESDAY)
-    assert waited(tmp_path, hands, "--until", "closed", "--cluster", "north", policy=policy) == 0
+    assert waited(tmp_path, hands, "--wait", "closed", "--cluster", "north", policy=policy) == 0
     assert hands.at == WEDNESDAY + timedelta(hours=1)
 
 
@@ -137,9 +136,9 @@ def test_what_never_comes_is_not_waited_for(tmp_path: Path) -> None:
     """A pipeline would hang until somebody kills it; with a time-out it ends with that."""
     policy = spec(state="Closed")
     with pytest.raises(InputError, match="does not change for more than 400 days"):
-        waited(tmp_path, Hands(WEDNESDAY), "--until", "open", policy=policy)
+        waited(tmp_path, Hands(WEDNESDAY), "--wait", "open", policy=policy)
     hands = Hands(WEDNESDAY)
-    options = ("--until", "open", "--timeout", "1h")
+    options = ("--wait", "open", "--timeout", "1h")
     assert waited(tmp_path, hands, *options, policy=policy) == 124
     assert hands.at == WEDNESDAY + timedelta(hours=1)
 
@@ -149,7 +148,7 @@ def test_a_wrong_policy_is_reported_and_not_waited_for(
 ) -> None:
     """Its mistakes are those that every command names."""
     hands = Hands(WEDNESDAY)
-    assert waited(tmp_path, hands, "--until", "open", policy=spec(timeZone="Mars")) == 1
+    assert waited(tmp_path, hands, "--wait", "open", policy=spec(timeZone="Mars")) == 1
     assert "(time-zone)" in capsys.readouterr().err
 
 
@@ -160,7 +159,7 @@ def test_a_wrong_policy_is_reported_and_not_waited_for(
 def test_a_signal_ends_a_wait_at_once(number: signal.Signals, code: int, tmp_path: Path) -> None:
     """With the code that a shell gives it, and without a traceback."""
     (tmp_path / "policy.yaml").write_text(spec(state="Closed"))
-    call = ["wait", "policy.yaml", "--until", "open", "--timeout", "2h"]
+    call = ["state", "policy.yaml", "--wait", "open", "--timeout", "2h"]
     command = [sys.executable, "-m", "krm_windows", *call]
     pipe = subprocess.PIPE
     # A shell that starts the tests in the background has them ignore SIGINT, and their children.
@@ -173,14 +172,29 @@ def test_a_signal_ends_a_wait_at_once(number: signal.Signals, code: int, tmp_pat
         assert process.stdout is not None
         assert process.stderr is not None
         try:
+            # A build warns of a policy that is held by hand, and so does this.
+            assert process.stderr.readline().endswith("(state-held)\n")
             # The line says that it waits now.
-            assert "waiting until it should be open" in process.stdout.readline()
+            assert "waiting until it should be open" in process.stderr.readline()
             process.send_signal(number)
             assert process.wait(timeout=60) == code
         finally:
             # Else its two hours would be waited for.
             process.kill()
-        # A build warns of a policy that is held by hand, and so does this; there is nothing else.
-        assert process.stdout.read() == ""
-        [said] = process.stderr.read().splitlines()
-        assert said.endswith("(state-held)")
+        assert process.stdout.read() == process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--timeout", "2h"), "--timeout needs --wait"),
+        (("--wait", "open", "--at", "2026-12-16"), "cannot be used with --at"),
+    ],
+)
+def test_wrong_calls(
+    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is waited for is what holds now."""
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    assert main(["state", str(tmp_path / "policy.yaml"), *options]) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
