@@ -6,7 +6,7 @@ from itertools import chain
 
 from krm_windows import escape, results
 from krm_windows.checks import sarif
-from krm_windows.checks.sarif import Findings
+from krm_windows.checks.report import Findings
 from krm_windows.escape import actions
 from krm_windows.plurals import counted
 from krm_windows.results import Result, Severity

@@ -13,8 +13,50 @@ from krm_windows.schedule import zones
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Findings:
+    """What was found on something, a policy or a repository: the `results` in order."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def name(self) -> str:
+        """What was looked at."""
+        raise NotImplementedError
+
+    @property
+    def heading(self) -> str:
+        """What was looked at, as the line that counts has it."""
+        return self.name
+
+    def scope(self, result: Result) -> str:  # noqa: ARG002 - a repository has several
+        """Return what a result was found on, as its heading has it: a policy with its clusters."""
+        return self.name
+
+    def subject(self, result: Result) -> str:
+        """Return what a result is about."""
+        return self.scope(result)
+
+    def mark(self, result: Result) -> str:
+        """Return what distinguishes a result from others of its rule on its field."""
+        return result.message
+
+    def written(self, result: Result) -> str:
+        """Return the line for a person."""
+        return str(result)
+
+    def location(self, result: Result) -> tuple[str, Place] | None:
+        """Return file and place of a result, None where there is no file."""
+        if result.file is None:
+            return None
+        return result.file.path, result.place or Place(1, 1)
+
+    def record(self) -> dict[str, object]:
+        """Return it all as JSON has it, the results as the functions specification does."""
+        return {"results": [result.value() for result in self.results]}
+
+
+@dataclass(frozen=True)
+class Report(Findings):
     """What was found on `policy` from `first` to `last`.
 
     `file` is where it was found, None for a stream. `clusters` are those that have it alike; there
@@ -40,10 +82,6 @@ class Report:
         return f"{self.name}, {self.first} to {self.last}, zone rules {zones.release()}"
 
     # The results of a policy are all about the policy, and differ in its clusters alone.
-    def scope(self, result: Result) -> str:  # noqa: ARG002
-        """Return what a result was found on: the policy, and the first few of its clusters."""
-        return self.name
-
     def subject(self, result: Result) -> str:  # noqa: ARG002
         """Return what a result is about."""
         return self.policy
@@ -52,15 +90,8 @@ class Report:
         """Return what distinguishes a result from others of its rule on its field."""
         return " ".join(self.clusters)
 
-    def written(self, result: Result) -> str:
-        """Return the line for a person."""
-        return str(result)
-
     def location(self, result: Result) -> tuple[str, Place] | None:
-        """Return file and place of a result: of its field, or of the nearest that holds it.
-
-        None for a stream.
-        """
+        """Return file and place of a result: of its field, or of the nearest that holds it."""
         # It may be about another object than the policy, in a file of its own.
         if result.file is not None and result.place is not None:
             return result.file.path, result.place
@@ -69,72 +100,37 @@ class Report:
         return self.file, place(self.item, result.path)
 
     def record(self) -> dict[str, object]:
-        """Return what was found, the results as the functions specification has them."""
-        return {
-            "policy": self.policy,
-            "clusters": self.clusters,
-            "zoneRelease": zones.release(),
-            "from": self.first.isoformat(),
-            "until": self.last.isoformat(),
-            "results": [result.value() for result in self.results],
-        }
+        """Return what was found, and on what."""
+        audited = {"policy": self.policy, "clusters": self.clusters}
+        return {**audited, **_audited(self.first, self.last), **super().record()}
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadReport:
-    """Why a file was not audited: it cannot be read, or holds no policy.
+def _audited(first: date, last: date) -> dict[str, object]:
+    return {
+        "zoneRelease": zones.release(),
+        "from": first.isoformat(),
+        "until": last.isoformat(),
+    }
 
-    `file` is None for a stream, whose name nobody could open.
-    """
 
-    name: str
+@dataclass(frozen=True)
+class UnreadReport(Findings):
+    """Why a file was not audited: it cannot be read, or holds no policy."""
+
+    file: str
     first: date
     last: date
-    result: Result
-    file: str | None = None
+    results: tuple[Result, ...]
 
     @property
-    def heading(self) -> str:
-        """What was not audited."""
-        return self.name
-
-    @property
-    def results(self) -> tuple[Result, ...]:
-        """Why not."""
-        return (self.result,)
-
-    def scope(self, result: Result) -> str:  # noqa: ARG002 - as above
-        """Return what was not audited."""
-        return self.name
-
-    def subject(self, result: Result) -> str:  # noqa: ARG002 - as above
-        """Return what a result is about."""
-        return self.name
-
-    def mark(self, result: Result) -> str:
-        """Return what distinguishes a result from others of its rule on its field."""
-        return result.message
-
-    def written(self, result: Result) -> str:
-        """Return the line for a person."""
-        return str(result)
-
-    def location(self, result: Result) -> tuple[str, Place] | None:
-        """Return file and place of a result, None for a stream."""
-        if self.file is None:
-            return None
-        return self.file, result.place or Place(1, 1)
+    def name(self) -> str:
+        """The file."""
+        return self.file
 
     def record(self) -> dict[str, object]:
         """Return it as the report on a policy that nobody knows."""
-        return {
-            "policy": None,
-            "clusters": (),
-            "zoneRelease": zones.release(),
-            "from": self.first.isoformat(),
-            "until": self.last.isoformat(),
-            "results": [self.result.value()],
-        }
+        unknown: dict[str, object] = {"policy": None, "clusters": ()}
+        return {**unknown, **_audited(self.first, self.last), **super().record()}
 
 
 def line(item: KubeObject, path: str) -> int:

@@ -7,11 +7,11 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Protocol
 from urllib.parse import quote
 
 from krm_windows import SOURCE, __version__, escape
-from krm_windows.results import Place, Result, Severity
+from krm_windows.checks.report import Findings
+from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
 
 SCHEMA = (
@@ -23,36 +23,6 @@ _LEVELS = {
     Severity.WARNING: "warning",
     Severity.INFO: "note",
 }
-
-
-class Findings(Protocol):
-    """What was found on something: a policy or a repository."""
-
-    @property
-    def heading(self) -> str:
-        """What was looked at."""
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """What was found, in order."""
-
-    def scope(self, result: Result) -> str:
-        """Return what a result was found on, as its heading has it: a policy with its clusters."""
-
-    def subject(self, result: Result) -> str:
-        """Return what a result is about."""
-
-    def mark(self, result: Result) -> str:
-        """Return what distinguishes a result from others of its rule on its field."""
-
-    def written(self, result: Result) -> str:
-        """Return the line for a person."""
-
-    def location(self, result: Result) -> tuple[str, Place] | None:
-        """Return file and place of a result, None where there is no file."""
-
-    def record(self) -> dict[str, object]:
-        """Return it all as JSON has it."""
 
 
 def log(reports: Sequence[Findings]) -> dict[str, object]:

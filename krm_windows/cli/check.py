@@ -9,8 +9,7 @@ from pathlib import Path
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
-from krm_windows.checks.report import Report
-from krm_windows.checks.sarif import Findings
+from krm_windows.checks.report import Findings, Report
 from krm_windows.cli import (
     cluster_resources,
     inputs,

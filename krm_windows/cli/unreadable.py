@@ -30,8 +30,7 @@ def report(error: Exception, path: str, scope: Scope) -> UnreadReport:
     # The file is named beside it.
     message = message.removeprefix(f"{name}: ")
     result = rules.INPUT_UNREADABLE.result(message)
-    file = None
     if name != inputs.STDIN:
         file = Path(name).as_posix()
         result = rules.INPUT_UNREADABLE.result(message, file=File(path=file)).at(place)
-    return UnreadReport(name, *scope.days(UTC), result, file)
+    return UnreadReport(name, *scope.days(UTC), (result,))

@@ -18,51 +18,35 @@ _FEW = 3
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryReport:
+@dataclass(frozen=True)
+class RepositoryReport(report.Findings):
     """What was found on the repository at `directory`, as it was named.
 
-    Every result has its file, and its place in that.
+    Every result has its file, and its place in that. `title` says how much was looked at.
     """
 
     directory: str
-    heading: str
+    title: str
     results: tuple[Result, ...]
 
-    def scope(self, result: Result) -> str:
-        """Return what a result was found on: its object, or its file."""
-        return self.subject(result)
+    @property
+    def name(self) -> str:
+        """What was looked at, and how much of it."""
+        return self.title
 
-    def subject(self, result: Result) -> str:
+    def scope(self, result: Result) -> str:
         """Return the object that a result is about, or its file."""
         if result.resource_ref:
             return str(result.resource_ref)
-        return self._file(result)
-
-    def mark(self, result: Result) -> str:
-        """Return what distinguishes a result from others of its rule on its field."""
-        # The same rule may find several things at one field.
-        return result.message
+        return result.file.path if result.file else self.directory
 
     def written(self, result: Result) -> str:
         """Return the line for a person, the location first, as compilers write it."""
         return f"{result}{_on(result)}"
 
-    def location(self, result: Result) -> tuple[str, Place]:
-        """Return file and place of a result."""
-        return self._file(result), _place_of(result)
-
-    def _file(self, result: Result) -> str:
-        if result.file is None:
-            return self.directory
-        return result.file.path
-
     def record(self) -> dict[str, object]:
-        """Return what was found, the results as the functions specification has them."""
-        return {
-            "repository": self.directory,
-            "results": [result.value() for result in self.results],
-        }
+        """Return what was found, and where."""
+        return {"repository": self.directory, **super().record()}
 
 
 def _on(result: Result) -> str:
