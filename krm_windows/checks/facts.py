@@ -12,7 +12,7 @@ from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate.table import DAY as MINUTES_OF_DAY
 from krm_windows.schedule import table, wallclock
 from krm_windows.schedule.table import NEVER
-from krm_windows.schedule.timeline import Segment, around, decide, timeline
+from krm_windows.schedule.timeline import Segment, decide, openings, timeline
 from krm_windows.schedule.timetable import Rule, Timetable
 
 DAY = timedelta(days=1)
@@ -81,19 +81,8 @@ class Facts:
 
     @cached_property
     def _opening(self) -> set[str]:
-        # Of the first and the last day only a part is in the years; the others are alike, mostly.
-        begins, ends = self.years.edges
-        first, last = begins.toordinal() + 1, ends.toordinal()
-        days = around(self.timetable, begins, ends)
-        patterns = {days.on(day) for day in range(first, last)}
-        rims = (
-            *timeline(self.timetable, begins, wallclock.at(first * MINUTES_OF_DAY)),
-            *timeline(self.timetable, wallclock.at(last * MINUTES_OF_DAY), ends),
-        )
-        spans = chain.from_iterable(patterns)
-        opening = [span.rules for span in spans if span.open]
-        opening += [segment.rules for segment in rims if segment.open]
-        return {*chain.from_iterable(opening)}
+        opening = (segment.rules for segment in self.segments if segment.open)
+        return set(chain.from_iterable(opening))
 
     def closures(self, longest: timedelta) -> Iterator[Span]:
         """Yield what is closed for more than `longest`, a day or more.
@@ -102,13 +91,10 @@ class Facts:
         """
         # Where the last open minute ended, and it has been closed since.
         closed = self.years.begins - longest
-        days = around(self.timetable, closed, self.years.ends)
-        for day in range(closed.toordinal(), self.years.ends.toordinal() + 1):
-            for begins, ends in table.stretches(table.opened(days.on(day))):
-                opens = min(wallclock.at(day * MINUTES_OF_DAY + begins), self.years.ends)
-                if opens - closed > longest:
-                    yield Span(closed, opens)
-                closed = max(closed, wallclock.at(day * MINUTES_OF_DAY + ends))
+        for opens, closes in openings(self.timetable, closed, self.years.ends):
+            if opens - closed > longest:
+                yield Span(closed, opens)
+            closed = closes
         if self.years.ends - closed > longest:
             yield Span(closed, self.years.ends)
 

@@ -4,7 +4,7 @@ Their values have to be in Git. A variable whose value only the cluster knows st
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from krm_windows.emit.labels import SUBSTITUTE
@@ -125,17 +125,11 @@ class _Replacement:
 
     def _replace(self, match: re.Match[str]) -> None:
         value = self._value(match[2])
-        how = match[3].removesuffix("}")
-        changed = None
-        if value is not None and not match[1]:
-            changed = _changed(value, how)
-        elif value is not None and value.isascii() and not how:
-            # `${#name}`
-            changed = str(len(value))
-        if changed is None:
+        # `${name^^}`, `${name:0:8}` and the like are not worked out here.
+        if value is None or match[1] or match[3] != "}":
             self._add(match[0])
         else:
-            self._grow(changed)
+            self._grow(value)
 
     def _close(self) -> None:
         closed = self.opened.pop()
@@ -168,76 +162,6 @@ class _Replacement:
             self.opened[-1].default.append(text)
         else:
             self.done.append(text)
-
-
-def _changed(value: str, how: str) -> str | None:
-    """Return a value as an expression changes it; `how` is what follows the name in it.
-
-    None where it cannot be said here.
-    """
-    if not how:
-        return value
-    # Flux counts bytes.
-    if not value.isascii():
-        return None
-    for pattern, change in _CHANGES:
-        if found := pattern.fullmatch(how):
-            return change(value, *found.groups())
-    return None
-
-
-def _cased(value: str, sign: str) -> str:
-    """Change the case: of the first letter (`^`, `,`), or of all (`^^`, `,,`)."""
-    count = len(value)
-    if len(sign) == 1:
-        count = 1
-    letters, rest = value[:count], value[count:]
-    if sign.startswith(","):
-        return letters.lower() + rest
-    return letters.upper() + rest
-
-
-def _substring(value: str, start: str, length: str | None) -> str:
-    # bash and Flux give the value back for what is no number.
-    if not _NUMBER.fullmatch(start) or (length and not _NUMBER.fullmatch(length)):
-        return value
-    first = int(start)
-    last = len(value)
-    if length is not None:
-        last = first + int(length)
-        # It is counted from the end.
-        if int(length) < 0:
-            last = len(value) + int(length)
-    return value[first : max(first, last)]
-
-
-def _replaced(value: str, where: str, old: str, new: str) -> str:
-    if where == "//":
-        return value.replace(old, new)
-    if where == "/#" and not value.startswith(old):
-        return value
-    if where != "/%":
-        return value.replace(old, new, 1)
-    if value.endswith(old):
-        return value.removesuffix(old) + new
-    return value
-
-
-def _trimmed(value: str, where: str, part: str) -> str:
-    if where.startswith("#"):
-        return value.removeprefix(part)
-    return value.removesuffix(part)
-
-
-_NUMBER = re.compile(r"[0-9]{1,9}|-[0-9]{1,9}")
-# `${name^^}`, `${name:0:8}`, `${name/old/new}`, `${name#prefix}` (fluxcd/pkg/envsubst, funcs.go).
-_CHANGES: Sequence[tuple[re.Pattern[str], Callable[..., str]]] = (
-    (re.compile(r"(\^\^?|,,?)"), _cased),
-    (re.compile(r":([^:]+)(?::(.+))?"), _substring),
-    (re.compile(r"(/[/#%]?)([^/\\]+)/([^\\]*)"), _replaced),
-    # Without what stands for other characters (path.Match of Go).
-    (re.compile(r"(##?|%%?)([^*?\[\\#%]+)"), _trimmed),
-)
 
 
 def has_variable(text: str) -> bool:
