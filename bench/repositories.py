@@ -189,8 +189,10 @@ def one() -> None:
             f"80 Kustomizations, {what}: {cost.seconds:.1f} s, {cost.processor:.1f} s of processor",
             flush=True,
         )
-    Aim("80 Kustomizations: wall time / kustomize alone", 1.5).judge(ours.seconds / theirs.seconds)
-    Aim("80 Kustomizations: processor time / kustomize alone", 1.5).judge(
+    # The parent's patches are merged into every build, for which kustomize reads its schema, and
+    # kustomize alone merges a third of them.
+    Aim("80 Kustomizations: wall time / kustomize alone", 3).judge(ours.seconds / theirs.seconds)
+    Aim("80 Kustomizations: processor time / kustomize alone", 3).judge(
         ours.processor / theirs.processor
     )
 

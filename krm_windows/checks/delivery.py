@@ -7,13 +7,12 @@ arrive (S5).
 from collections.abc import Iterable, Iterator, Mapping
 
 from krm_windows import gateable, inventory, rules
+from krm_windows.flux.model import Identity, Kustomization, Object, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Resource
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 
-Address = tuple[str, str, str]
-"""Kind, namespace and name."""
 Field = tuple[str, str, str]
 """The path of a field, what it is, and what is wrong with it."""
 
@@ -25,7 +24,7 @@ def hindered(
 ) -> list[Result]:
     """Return what is wrong with a Kustomization that delivers windows for these targets."""
     resource = inventory.resource_of(delivering)
-    gated = {(target.kind, target.namespace, target.name): target for target in targets}
+    gated: dict[Identity, Target] = {ObjectIdentity.of_target(target): target for target in targets}
     return [*_fields(resource), *_locks(resource, gated, items)]
 
 
@@ -88,65 +87,51 @@ def _moving(item: KubeObject) -> Iterator[Field]:
 
 def _locks(
     resource: Resource,
-    gated: Mapping[Address, Target],
+    gated: Mapping[Identity, Target],
     items: list[KubeObject],
 ) -> Iterator[Result]:
     """Yield an error for each gated object that the delivery is, reads from or waits for."""
-    seen = {(found.namespace, found.name): found for found in _kustomizations(items)}
-    own = ("Kustomization", resource.namespace, resource.name)
-    chain: list[tuple[Address, str, str]] = [
-        (own, "metadata.name", "delivers them"),
-        (_source(resource), "spec.sourceRef", "is the source they are delivered from"),
+    delivering = _kustomization(resource.item)
+    seen = {each.key: each for each in _kustomizations(items)}
+    chain: list[tuple[Identity | None, str, str]] = [
+        (delivering.identity, "metadata.name", "delivers them"),
+        (delivering.source, "spec.sourceRef", "is the source they are delivered from"),
     ]
-    for address in _chain(resource, seen):
+    for key in _chain(delivering, seen):
         # What is waited for must not be gated either, nor what that waits for in its turn.
-        waited = ("Kustomization", *address)
+        waited = Kustomization(key, None, None, "").identity
         chain.append((waited, "spec.dependsOn", "is a dependency of their delivery"))
-    for key, path, reason in chain:
-        if key in gated:
+    for identity, path, reason in chain:
+        if identity is not None and identity in gated:
             message = (
-                f"the windows must not gate {gated[key]}, which {reason}: while it is closed, "
+                f"the windows must not gate {gated[identity]}, which {reason}: while it is closed, "
                 "no change to the windows would be applied; targets may depend on the windows, "
                 "but not the other way round"
             )
-            yield resource.result(rules.SELF_LOCK, message, path=path, current=key[2])
+            yield resource.result(rules.SELF_LOCK, message, path=path, current=identity[3])
 
 
-def _chain(resource: Resource, seen: Mapping[tuple[str, str], Resource]) -> list[tuple[str, str]]:
-    """Return all that a Kustomization depends on, as far as it is visible."""
-    found: dict[tuple[str, str], None] = {}
-    waiting = [resource]
+def _chain(delivering: Kustomization, seen: Mapping[str, Kustomization]) -> list[str]:
+    """Return the keys of all that a Kustomization depends on, as far as it is visible."""
+    found: dict[str, None] = {}
+    waiting = [delivering]
     while waiting:
-        for address in _depends_on(waiting.pop()):
+        for key in waiting.pop().depends_on:
             # A cycle would never end; Flux refuses it.
-            if address in found:
+            if key in found:
                 continue
-            found[address] = None
-            if address in seen:
-                waiting.append(seen[address])
+            found[key] = None
+            if key in seen:
+                waiting.append(seen[key])
     return list(found)
 
 
-def _depends_on(resource: Resource) -> Iterator[tuple[str, str]]:
-    entries = resource.item.get("spec", "dependsOn")
-    if not isinstance(entries, list):
-        return
-    for entry in entries:
-        if isinstance(entry, dict):
-            # Without a namespace it is that of the Kustomization itself (kustomize-controller).
-            yield str(entry.get("namespace") or resource.namespace), str(entry.get("name"))
+def _kustomization(item: KubeObject) -> Kustomization:
+    own = Object.of(item)
+    return Kustomization(own.identity.path, own, None, "")
 
 
-def _source(resource: Resource) -> Address:
-    namespace = resource.text("spec", "sourceRef", "namespace") or resource.namespace
-    return (
-        resource.text("spec", "sourceRef", "kind"),
-        namespace,
-        resource.text("spec", "sourceRef", "name"),
-    )
-
-
-def _kustomizations(items: list[KubeObject]) -> Iterator[Resource]:
-    return inventory.each(
-        inventory.take(items, ["Kustomization"]), gateable.KUSTOMIZE, "Kustomization"
-    )
+def _kustomizations(items: list[KubeObject]) -> Iterator[Kustomization]:
+    taken = inventory.take(items, ["Kustomization"])
+    for each in inventory.each(taken, gateable.KUSTOMIZE, "Kustomization"):
+        yield _kustomization(each.item)

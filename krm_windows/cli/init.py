@@ -15,7 +15,7 @@ from krm_windows.cli import builds, inputs, output, progress, rendered, report, 
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import (
     Cluster,
-    Notice,
+    Finding,
     Object,
     Survey,
     cluster_directories,
@@ -390,7 +390,7 @@ def _unread(found: Survey) -> Iterator[str]:
         yield f"not read: {more} more; `krm-windows check --repo` lists them"
 
 
-def _of(notice: Notice) -> str:
+def _of(notice: Finding) -> str:
     """Say what a notice is about."""
     if notice.about is not None:
         return f"{notice.about}: "

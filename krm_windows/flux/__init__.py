@@ -6,16 +6,16 @@ fetched, and nothing is decided here.
 
 from krm_windows.flux.clusters import Survey, survey
 from krm_windows.flux.follow import names
-from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice, Object
+from krm_windows.flux.model import Cluster, Finding, Gate, Kustomization, Object
 from krm_windows.flux.sources import Given, Hints
 
 __all__ = [
     "Cluster",
+    "Finding",
     "Gate",
     "Given",
     "Hints",
     "Kustomization",
-    "Notice",
     "Object",
     "Survey",
     "names",

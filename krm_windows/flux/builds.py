@@ -14,7 +14,7 @@ from krm_windows.flux import locations, objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import Closure, close, joined, kustomization_file, refusal
 from krm_windows.flux.fields import bases
-from krm_windows.flux.model import Notice, Object
+from krm_windows.flux.model import Finding, Object
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder, BuildError
@@ -69,10 +69,10 @@ class Build:
     """
 
     objects: tuple[Object, ...] = ()
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Finding, ...] = ()
     policies: tuple[tuple[str, KubeObject], ...] = ()
     complete: bool = True
-    unbuilt: Notice | None = None
+    unbuilt: Finding | None = None
     files: frozenset[str] = frozenset()
     rendered: frozenset[str] = frozenset()
 
@@ -179,8 +179,8 @@ class Builds:
         return close(tree, request.directory, json.loads(request.changes))
 
     def _absent(
-        self, request: Request, paths: Sequence[str], failure: Notice | None = None
-    ) -> Notice | None:
+        self, request: Request, paths: Sequence[str], failure: Finding | None = None
+    ) -> Finding | None:
         """Say what leaves the first of some paths out of an artifact, and what fails by that."""
         if request.artifact is None:
             return None
@@ -194,12 +194,10 @@ class Builds:
             message += ", so a Kustomization finds nothing at its path"
         else:
             message += f", so {request.directory} {failure.message}"
-        if layer.file:
-            return Notice(rules.BUILD_FAILED, message, layer.file, layer.line)
-        if layer.about is not None:
-            return Notice(rules.BUILD_FAILED, message, about=layer.about, path=layer.path)
+        if layer.file or layer.about:
+            return Finding.at(rules.BUILD_FAILED, message, layer)
         place = failure.file if failure else request.directory
-        return Notice(rules.BUILD_FAILED, f"source-controller {message}", place)
+        return Finding(rules.BUILD_FAILED, f"source-controller {message}", file=place)
 
     def _rendered(self, closure: Closure) -> Iterator[str]:
         """Yield the files of a build that were rendered from policies.
@@ -257,7 +255,7 @@ class Builds:
             self.plugins[request] = self._one(request, above)
         return self.plugins[request]
 
-    def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:
+    def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Finding | None]:
         """Put plain files together, or have kustomize do what is more than that."""
         # What is wrong with it is among its notices already.
         if closure.broken:
@@ -269,7 +267,7 @@ class Builds:
         place = kustomization_file(self.tree, closure.directory) or closure.directory
         if self.builder is None:
             message = "needs kustomize or kubectl, and neither is installed"
-            return (), Notice(rules.BUILD_FAILED, message, place)
+            return (), Finding(rules.BUILD_FAILED, message, file=place)
         # Whoever speaks of an object wants to say in which file it is.
         _note_origins(closure)
         try:
@@ -278,21 +276,21 @@ class Builds:
         except (BuildError, InputError) as error:
             return (), self._failed(closure, place, str(error))
 
-    def _failed(self, closure: Closure, place: str, said: str) -> Notice:
+    def _failed(self, closure: Closure, place: str, said: str) -> Finding:
         """Name a failure: one that comes of what is not read here says nothing of the repository.
 
         It can come of a remote base only where the builder lacks something.
         """
         if closure.remote and _LACKING.search(said):
             message = f"cannot be built without its remote parts: {said}"
-            return Notice(rules.NOT_FOLLOWED, message, place)
+            return Finding(rules.NOT_FOLLOWED, message, file=place)
         for entry, path in _missed(closure, said):
             _, reason = refusal(self.tree, entry, path)
             if reason is not None:
                 message = f"cannot be built: {said}: {entry} {reason}"
-                return Notice(rules.NOT_FOLLOWED, message, place)
+                return Finding(rules.NOT_FOLLOWED, message, file=place)
         file = _named(closure, said) or place
-        return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", file)
+        return Finding(rules.BUILD_FAILED, f"cannot be built: {said}", file=file)
 
     def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
         """Return the objects of plain files.
@@ -360,7 +358,7 @@ def whole(
     found = list(closure.notices)
     if closure.unrun:
         message = "a WindowPolicy among the transformers or generators is not run here"
-        found.append(Notice(rules.NOT_FOLLOWED, message, directory))
+        found.append(Finding(rules.NOT_FOLLOWED, message, file=directory))
     if found:
         said = []
         for each in found:

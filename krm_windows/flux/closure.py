@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from krm_windows import rules
 from krm_windows.flux import dropped
 from krm_windows.flux.fields import BASES, PLUGINS
-from krm_windows.flux.model import Notice
+from krm_windows.flux.model import Finding
 from krm_windows.flux.objects import parsed, readable
 from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, KubeObject, Value, render
@@ -64,7 +64,7 @@ class Closure:
     plain: bool = True
     policies: list[tuple[str, KubeObject]] = field(default_factory=list)
     plugins: list[str] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[Finding] = field(default_factory=list)
     unrun: bool = False
     remote: bool = False
     broken: bool = False
@@ -121,7 +121,7 @@ def _generated(tree: Checkout, closure: Closure) -> Fields:
     for each in tree.elsewhere:
         if closure.directory == "." or each.startswith(f"{closure.directory}/"):
             message = tree.refusal(each) or ""
-            closure.notices.append(Notice(rules.NOT_FOLLOWED, message, each))
+            closure.notices.append(Finding(rules.NOT_FOLLOWED, message, file=each))
     resources: list[Value] = list(_scanned(tree, closure, closure.directory, ""))
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
@@ -146,7 +146,7 @@ def _scanned(
         refusal = tree.refusal(path)
         if refusal is not None:
             if _is_worth_naming(path):
-                closure.notices.append(Notice(rules.NOT_FOLLOWED, refusal, path))
+                closure.notices.append(Finding(rules.NOT_FOLLOWED, refusal, file=path))
         # A directory that is a link is not walked into, as Flux does not.
         elif tree.is_directory(path) and tree.real(path) == path:
             # With a kustomization it is one entry, without it all that is in it is.
@@ -180,16 +180,16 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
     # kustomize-controller decodes every document, and refuses one without a kind.
     if not all(item.kind and item.api_version for item in items):
         message = "cannot be applied: it contains an object without kind or apiVersion"
-        closure.notices.append(Notice(rules.BUILD_FAILED, message, path))
+        closure.notices.append(Finding(rules.BUILD_FAILED, message, file=path))
         return False
     return True
 
 
-def _unread(error: InputError, path: str) -> Notice:
+def _unread(error: InputError, path: str) -> Finding:
     """Say why a file cannot be read, and where."""
     message = f"cannot be read: {error.message}"
     line, column = error.line or 1, error.column or 1
-    return Notice(rules.BUILD_FAILED, message, path, line, column=column)
+    return Finding(rules.BUILD_FAILED, message, file=path, line=line, column=column)
 
 
 class _Walk:
@@ -247,7 +247,7 @@ class _Walk:
 
     def _break(self, message: str, file: str) -> None:
         """Name a kustomization because of which nothing can be built."""
-        self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
+        self.closure.notices.append(Finding(rules.BUILD_FAILED, message, file=file))
         self.closure.broken = True
 
     def kustomization(self, file: str, written: Fields, changes: Mapping[str, Value]) -> None:
@@ -354,7 +354,9 @@ class _Walk:
             return False
         self.closure.remote |= is_remote
         text = (self.tree.read(file) or b"").decode(errors="replace")
-        notice = Notice(rules.NOT_FOLLOWED, f"{entry} {reason}", file, _line_of(text, entry))
+        notice = Finding(
+            rules.NOT_FOLLOWED, f"{entry} {reason}", file=file, line=_line_of(text, entry)
+        )
         self.closure.notices.append(notice)
         return True
 

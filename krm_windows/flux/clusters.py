@@ -13,7 +13,7 @@ from krm_windows.flux import cluster_directories, layers, policies
 from krm_windows.flux.builds import Build, Builds
 from krm_windows.flux.closure import kustomization_file, window_policies
 from krm_windows.flux.follow import ROOT, State, follow
-from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice, Object
+from krm_windows.flux.model import Cluster, Finding, Gate, Kustomization, Object
 from krm_windows.flux.policies import WrittenPolicy
 from krm_windows.flux.sources import Hints, below
 from krm_windows.gateable import GROUP
@@ -26,7 +26,7 @@ class Survey:
 
     tree: Checkout
     clusters: tuple[Cluster, ...]
-    notices: tuple[Notice, ...]
+    notices: tuple[Finding, ...]
     builds: int
 
     @cached_property
@@ -104,9 +104,9 @@ def survey(
     return Survey(tree, tuple(found), distinct, len(builds.done))
 
 
-def _of_builds(builds: Builds, states: Sequence[State]) -> Iterator[Notice]:
+def _of_builds(builds: Builds, states: Sequence[State]) -> Iterator[Finding]:
     """Yield what is said of the builds of all clusters, those that they share once."""
-    instead: dict[Notice, Notice] = {}
+    instead: dict[Finding, Finding] = {}
     # By identity: clusters that share a directory have the very same build.
     built: dict[int, tuple[State, Build]] = {}
     for state in states:
@@ -118,7 +118,7 @@ def _of_builds(builds: Builds, states: Sequence[State]) -> Iterator[Notice]:
             yield layers.placed(builds, state, instead.get(notice, notice))
 
 
-def _unbuilt(state: State) -> Iterator[tuple[Notice, Notice]]:
+def _unbuilt(state: State) -> Iterator[tuple[Finding, Finding]]:
     """Yield what is said in place of a notice.
 
     It is said where the cluster's own directory is what could not be built.
@@ -130,7 +130,7 @@ def _unbuilt(state: State) -> Iterator[tuple[Notice, Notice]]:
         yield root.unbuilt, replace(root.unbuilt, rule=rules.CLUSTER_UNBUILT, message=message)
 
 
-def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Notice]:
+def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Finding]:
     """Say once where nothing but a name says which source this directory is."""
     # Where something syncs the cluster, that says it.
     found = [state for state in states if state.sources.assumed and state.sources.sync is None]
@@ -143,7 +143,7 @@ def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Notice]:
         f"the Flux source of this directory is unknown{clusters}: {ROOT} is assumed, as created "
         f"by `flux bootstrap` and the Flux Operator; confirm it with `--source {ROOT}=.`"
     )
-    yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
+    yield Finding(rules.SOURCE_ASSUMED, message, file=_entrance(tree, found[0].root))
 
 
 def _entrance(tree: Checkout, root: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from posixpath import dirname, join, normpath
 
 from krm_windows import rules
-from krm_windows.flux.model import Notice
+from krm_windows.flux.model import Finding
 from krm_windows.flux.objects import readable
 from krm_windows.krm import KubeObject
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
@@ -24,7 +24,7 @@ def nulls(
     tree: Checkout,
     file: str,
     content: bytes,
-) -> Iterator[Notice]:
+) -> Iterator[Finding]:
     """Yield what the patches of a kustomization would remove and do not.
 
     They are in its own file, or in one that it names.
@@ -49,12 +49,12 @@ def nulls(
                 yield from _notices(item, place, above)
 
 
-def _notices(item: KubeObject, place: str, above: int) -> Iterator[Notice]:
+def _notices(item: KubeObject, place: str, above: int) -> Iterator[Finding]:
     """Yield what one patch would remove and does not; `above` are the lines of the file before."""
     first = above + item.lines_above
     for path, line in clusters.dropped(item.node):
         message = f"{path} {clusters.why_dropped(path)}"
-        yield Notice(rules.CLUSTER_NULL_DROPPED, message, place, first + line)
+        yield Finding(rules.CLUSTER_NULL_DROPPED, message, file=place, line=first + line)
 
 
 def _patches(fields: Node) -> Iterator[tuple[Scalar, bool]]:

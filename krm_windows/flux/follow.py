@@ -14,9 +14,9 @@ from krm_windows.flux.artifact_files import Artifact
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import (
+    Finding,
     Identity,
     Kustomization,
-    Notice,
     Object,
     ObjectIdentity,
 )
@@ -58,7 +58,7 @@ class State:
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
     discovered: set[str] = field(default_factory=set)
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[Finding] = field(default_factory=list)
     by_hand: tuple[Object, ...] = ()
 
 
@@ -277,7 +277,7 @@ def _expanded(state: State, kustomization: Kustomization) -> Kustomization:
         for reason in found.reasons:
             complete = False
             message = f"part of what it creates is unknown: {reason}"
-            state.notices.append(Notice(rules.NOT_FOLLOWED, message, about=item))
+            state.notices.append(Finding(rules.NOT_FOLLOWED, message, about=item))
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
 
@@ -290,7 +290,7 @@ def _made_by_instance(state: State, builds: Builds) -> Sequence[Object]:
         return instances.synced(builds.builder, sync)
     except InputError as error:
         message = f"what syncs the cluster is not known in full: {error.message}"
-        state.notices.append(Notice(rules.NOT_FOLLOWED, message, about=sync.item))
+        state.notices.append(Finding(rules.NOT_FOLLOWED, message, about=sync.item))
         return ()
 
 
@@ -445,7 +445,7 @@ def _not_followed(
     tree: Checkout,
     state: State,
     kustomization: Kustomization,
-) -> Notice:
+) -> Finding:
     """Say why a Kustomization is not followed.
 
     The reason is its path, or its source, or what puts that together.
@@ -455,28 +455,28 @@ def _not_followed(
     own = kustomization.own
     if source is None or "${" in path:
         message = f"its path {path}, or its source, is known only in the cluster"
-        return Notice(rules.NOT_FOLLOWED, message, about=own)
+        return Finding(rules.NOT_FOLLOWED, message, about=own)
     origin = _origin(tree, state, kustomization)
     if origin is None:
         reason = _reason(state, source)
         message = f"it is not read: {reason}"
-        return Notice(
+        return Finding(
             rules.NOT_FOLLOWED, message, about=own, fact=reason, of=kustomization.identity
         )
     found, repository = origin
     refusal = _refusal(tree, _artifact(state.sources, repository, state.known), found)
     if refusal is not None:
-        return Notice(rules.NOT_FOLLOWED, f"its path {path} {refusal}", about=own)
+        return Finding(rules.NOT_FOLLOWED, f"its path {path} {refusal}", about=own)
     # An artifact may hold a part of the repository only.
     if source.kind != "GitRepository":
         message = f"{found} not found here, and {source} may be another part"
-        return Notice(rules.NOT_FOLLOWED, message, about=own)
+        return Finding(rules.NOT_FOLLOWED, message, about=own)
     # A branch of its own, where nothing says which one the cluster follows.
     branch = state.sources.undecided_branch(source)
     if branch:
         message = f"its path {path} is not in this checkout, and {source} is the branch {branch}"
-        return Notice(rules.NOT_FOLLOWED, message, about=own)
-    return Notice(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
+        return Finding(rules.NOT_FOLLOWED, message, about=own)
+    return Finding(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 
 
 # The fields of a Flux Kustomization that change what is built, and those of a kustomization.

@@ -20,10 +20,10 @@ from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import (
     Alteration,
     Cluster,
+    Finding,
     Identity,
     Kustomization,
     Layer,
-    Notice,
     Object,
     ObjectIdentity,
     Outcome,
@@ -104,7 +104,7 @@ def examine(builds: Builds, state: State) -> None:
         state.found[key] = replace(own, alterations=(*own.alterations, *left_out))
 
 
-def placed(builds: Builds, state: State, notice: Notice) -> Notice:
+def placed(builds: Builds, state: State, notice: Finding) -> Finding:
     """Return what was met at a field of an object where that is written."""
     if notice.about is None or notice.about.made_by is None:
         return notice

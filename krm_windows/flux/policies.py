@@ -11,7 +11,7 @@ from krm_windows import rules
 from krm_windows.emit import names, timetables
 from krm_windows.emit.configmap import TIMETABLE
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux.model import Gate, Kustomization, Notice, Object
+from krm_windows.flux.model import Finding, Gate, Kustomization, Object
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.inventory import Inventory, Resource
 from krm_windows.krm import KubeObject
@@ -69,13 +69,13 @@ class WrittenPolicy:
             released=tuple(_targets(policy, policy.spec.released, RELEASED, objects)),
         )
 
-    def faulty(self) -> Notice:
+    def faulty(self) -> Finding:
         """Say that it is wrong."""
         message = (
             "the policy is invalid, so what it gates is unknown: run `krm-windows check "
             f"{self.manifest.file}`"
         )
-        return Notice(rules.BUILD_FAILED, message, about=self.manifest)
+        return Finding(rules.BUILD_FAILED, message, about=self.manifest)
 
 
 def _targets(

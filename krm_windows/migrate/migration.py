@@ -11,7 +11,7 @@ from pathlib import Path
 from posixpath import dirname
 
 from krm_windows import rules
-from krm_windows.flux import Hints, Notice, Survey, survey
+from krm_windows.flux import Finding, Hints, Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.flux.locations import Locator
 from krm_windows.krm import InputError, KubeObject
@@ -194,7 +194,7 @@ def _noticed(seen: Survey, builds: Builds, repository: Repository) -> Iterator[R
         yield found_at(rule, where, message)
 
 
-def _may_have_windows(notice: Notice, builds: Builds, repository: Repository) -> bool:
+def _may_have_windows(notice: Finding, builds: Builds, repository: Repository) -> bool:
     """Whether files that a failed build read, or below its directory, have words of windows."""
     if not notice.file:
         return False

@@ -21,7 +21,7 @@ from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
 from krm_windows.flux.artifact_files import FILE as IGNORE_FILE
 from krm_windows.flux.artifacts import KIND as ARTIFACT
 from krm_windows.flux.closure import joined
-from krm_windows.flux.model import Identity, Notice, ObjectIdentity, release_of
+from krm_windows.flux.model import Finding, Identity, ObjectIdentity, release_of
 from krm_windows.flux.sources import below
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import GROUP, HELM, KUSTOMIZE, SOURCE
@@ -108,7 +108,7 @@ class _Side:
 
     tree: Checkout
     cluster: Cluster | None
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Finding, ...] = ()
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -426,7 +426,7 @@ def _some(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _is_about(notice: Notice, kustomization: Kustomization) -> bool:
+def _is_about(notice: Finding, kustomization: Kustomization) -> bool:
     """Whether a notice is about a Kustomization, or a file in what it applies."""
     if notice.about is not None:
         return notice.about.identity == kustomization.identity

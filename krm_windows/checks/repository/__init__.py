@@ -20,9 +20,9 @@ from krm_windows.checks.repository import (
     rights,
     unapplied,
 )
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.flux import Cluster, Survey
+from krm_windows.flux.model import Finding
 
 _CHECKS = (
     gates.misgated,
@@ -52,18 +52,7 @@ def findings(
     tenant's.
     """
     # What was not understood while the repository was read.
-    for notice in survey.notices:
-        yield Finding(
-            notice.rule,
-            notice.message,
-            notice.about,
-            notice.path,
-            file=notice.file,
-            line=notice.line,
-            column=notice.column,
-            fact=notice.fact,
-            of=notice.of,
-        )
+    yield from survey.notices
     older: dict[str, GatedCluster] = {}
     # By name: between two commits a cluster is the one that is called the same.
     if before:

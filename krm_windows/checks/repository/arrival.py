@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import rules
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Kustomization, Object
-from krm_windows.flux.model import ObjectIdentity
+from krm_windows.flux.model import Finding, ObjectIdentity
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.inventory import POLICY
 

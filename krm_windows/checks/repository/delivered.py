@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from krm_windows import rules
 from krm_windows.checks import delivery
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.checks.repository.unapplied import names
 from krm_windows.emit import timetables
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Gate, Kustomization, Object, Survey, selectors
 from krm_windows.flux.layers import ABSTAINS
-from krm_windows.flux.model import Alteration, ObjectIdentity, Outcome
+from krm_windows.flux.model import Alteration, Finding, ObjectIdentity, Outcome
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value

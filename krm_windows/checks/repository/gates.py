@@ -8,10 +8,9 @@ from contextlib import suppress
 
 from krm_windows import rules
 from krm_windows.apply import annotations
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, is_live, is_windows
 from krm_windows.flux import Gate, Kustomization, Object
-from krm_windows.flux.model import Identity, Layer, ObjectIdentity
+from krm_windows.flux.model import Finding, Identity, Layer, ObjectIdentity
 from krm_windows.flux.policies import RELEASED, TARGETS
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from krm_windows import rules
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.flux import Kustomization, Object
-from krm_windows.flux.model import ObjectIdentity, reference
+from krm_windows.flux.model import Finding, ObjectIdentity, reference
 from krm_windows.gateable import HELM, IMAGE, SOURCE
 
 # One version and no range of them (Masterminds/semver, which Flux reads them with).

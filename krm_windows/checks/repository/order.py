@@ -6,9 +6,9 @@ What depends on what, and what delivers what, where they change at different tim
 from collections.abc import Iterator
 
 from krm_windows import rules
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, described, is_live
 from krm_windows.flux import Kustomization
+from krm_windows.flux.model import Finding
 
 
 def inverted(gated: GatedCluster) -> Iterator[Finding]:

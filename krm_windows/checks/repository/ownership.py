@@ -6,12 +6,11 @@ An object has one Kustomization, and moves to another only with pruning in mind.
 from collections.abc import Collection, Iterator
 
 from krm_windows import rules
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.emit import names
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.layers import ABSTAINS, LEFT
-from krm_windows.flux.model import Identity
+from krm_windows.flux.model import Finding, Identity
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import CHANGE_CLASS, POLICY
 

@@ -6,12 +6,11 @@ Each pair named, since only a person knows if it is intended.
 from collections.abc import Iterator, Mapping
 
 from krm_windows import rules
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.classes import references
 from krm_windows.classes.references import Reference
 from krm_windows.flux import Kustomization, Object
-from krm_windows.flux.model import Identity
+from krm_windows.flux.model import Finding, Identity
 from krm_windows.krm import InputError
 
 # The kinds that read others by name, and so meet an older or newer version of them.

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from krm_windows import rules
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.checks.repository.ownership import applied_by, prunes, says
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
 from krm_windows.flux.layers import LEFT
-from krm_windows.flux.model import ObjectIdentity, reference, release_of
+from krm_windows.flux.model import Finding, ObjectIdentity, reference, release_of
 from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import HELM, KUSTOMIZE

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from krm_windows.checks import report
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.flux import Survey
 from krm_windows.flux.locations import Locator
+from krm_windows.flux.model import Finding
 from krm_windows.plurals import counted
 from krm_windows.results import File, Place, Result, Severity
 

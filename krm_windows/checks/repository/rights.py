@@ -9,13 +9,13 @@ from functools import cached_property
 
 from krm_windows import rules
 from krm_windows.checks.admission import NARROW, RISK
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import names
 from krm_windows.emit.admission import KINDS
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Kustomization, Object
 from krm_windows.flux.instances import default_account
+from krm_windows.flux.model import Finding
 
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")

@@ -10,7 +10,6 @@ from posixpath import basename, dirname, join, normpath
 
 from krm_windows import rules
 from krm_windows.checks import local_config
-from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import timetables
 from krm_windows.emit.delivery import FOLDERS
@@ -19,6 +18,7 @@ from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.closure import close
 from krm_windows.flux.fields import PLUGINS, listed, read
+from krm_windows.flux.model import Finding
 from krm_windows.flux.objects import readable
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import GROUP, group_of

@@ -11,6 +11,7 @@ from krm_windows.krm import KubeObject, documents
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+SOURCE = "source.toolkit.fluxcd.io"
 DELIVERING = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -30,10 +31,9 @@ spec: {interval: 10m, dependsOn: [{name: infra, namespace: base}, {name: namespa
 
 def gating(kind: str, namespace: str, name: str) -> list[Target]:
     """Return one target."""
+    group = KUSTOMIZE if kind == "Kustomization" else SOURCE
     return [
-        Target(
-            group=KUSTOMIZE, resource=f"{kind.lower()}s", kind=kind, namespace=namespace, name=name
-        )
+        Target(group=group, resource=f"{kind.lower()}s", kind=kind, namespace=namespace, name=name)
     ]
 
 
