@@ -3,7 +3,7 @@
 For pictures that show more than what results.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -42,11 +42,7 @@ def spans(
     ends: datetime,
 ) -> tuple[Span, ...]:
     """Return where freezes and overrides are in force in a UTC interval, by beginning."""
-    found: list[Span] = []
-    for rule in (*timetable.freezes, *timetable.overrides):
-        intervals = _in_force(rule, timetable.zone, begins, ends)
-        found.extend(Span(rule, *interval) for interval in intervals)
-    return _in_order(found)
+    return _spans(_in_force, timetable, begins, ends)
 
 
 def whole(
@@ -58,11 +54,7 @@ def whole(
 
     What lasts for more than a year beyond the interval ends there.
     """
-    found: list[Span] = []
-    for rule in (*timetable.freezes, *timetable.overrides):
-        intervals = _touching(rule, timetable.zone, begins, ends)
-        found.extend(Span(rule, *interval) for interval in intervals)
-    return _in_order(found)
+    return _spans(_touching, timetable, begins, ends)
 
 
 def goes_back(timetable: Timetable, span: Span) -> bool:
@@ -79,7 +71,15 @@ def _holds(timetable: Timetable, span: Span, at: datetime) -> bool:
     return bool(_in_force(span.rule, timetable.zone, at, at + _MINUTE))
 
 
-def _in_order(found: Iterable[Span]) -> tuple[Span, ...]:
+def _spans(
+    find: Callable[[Rule, ZoneInfo, datetime, datetime], _Intervals],
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[Span, ...]:
+    found: list[Span] = []
+    for rule in (*timetable.freezes, *timetable.overrides):
+        found += (Span(rule, *each) for each in find(rule, timetable.zone, begins, ends))
     # By name where two begin together, so that a picture is drawn alike every time.
     return tuple(sorted(found, key=lambda span: (span.begins, span.rule.name)))
 

@@ -5,7 +5,7 @@ people look at.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from krm_windows.escape.icalendar import page, text
@@ -43,48 +43,53 @@ def render(every: Sequence[Calendar]) -> str:
     ]
     for calendar in every:
         for span in exceptions.whole(calendar.timetable, calendar.begins, calendar.ends):
-            lines.extend(_exception(calendar, span))
+            lines += _exception(calendar, span)
         for segment in calendar.intervals:
-            lines.extend(_event(calendar, segment))
-    lines.append("END:VCALENDAR")
+            lines += _opening(calendar, segment)
     # Lines end in CRLF, and long ones are folded (RFC 5545, 3.1).
-    return page(lines)
+    return page([*lines, "END:VCALENDAR"])
 
 
-def _exception(calendar: Calendar, span: Span) -> Iterator[str]:
-    """Yield the event of a freeze or an override."""
-    what = _SUMMARIES[span.rule.state]
-    yield "BEGIN:VEVENT"
-    yield f"UID:{_uid(calendar.timetable, span.begins, span.rule.name)}"
-    yield f"DTSTAMP:{_stamp(calendar.begins)}"
-    yield f"DTSTART:{_stamp(span.begins)}"
-    yield f"DTEND:{_stamp(span.ends)}"
-    yield f"SUMMARY:{text(f'{what}: {calendar.name}')}"
+def _exception(calendar: Calendar, span: Span) -> list[str]:
+    """Return the event of a freeze or an override."""
     words = f"By {span.rule.name}."
     if span.rule.reason:
         words += f"\n{span.rule.reason}"
-    yield f"DESCRIPTION:{text(words)}"
-    yield "TRANSP:TRANSPARENT"
-    yield "END:VEVENT"
+    what = _SUMMARIES[span.rule.state]
+    return _event(calendar, (span.begins, span.ends), what, words, span.rule.name)
 
 
-def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
+def _opening(calendar: Calendar, segment: Segment) -> list[str]:
     begins, ends = _whole(calendar, segment)
     words = f"By {', '.join(segment.rules)}.\n{_targets(calendar.timetable)}"
     # An event has an end, however far away that of the opening is.
     if ends == calendar.ends and calendar.is_open_after:
         words += "\nIt stays open after this, for more than 400 days."
-    yield "BEGIN:VEVENT"
-    yield f"UID:{_uid(calendar.timetable, begins)}"
-    # The range's beginning and not now, so that the same call writes the same bytes.
-    yield f"DTSTAMP:{_stamp(calendar.begins)}"
-    yield f"DTSTART:{_stamp(begins)}"
-    yield f"DTEND:{_stamp(ends)}"
-    yield f"SUMMARY:{text(f'Open: {calendar.name}')}"
-    yield f"DESCRIPTION:{text(words)}"
-    # It says when changes may come, and keeps nobody busy (RFC 5545, 3.8.2.7).
-    yield "TRANSP:TRANSPARENT"
-    yield "END:VEVENT"
+    return _event(calendar, (begins, ends), "Open", words)
+
+
+def _event(
+    calendar: Calendar, edges: tuple[datetime, datetime], what: str, words: str, *rule: str
+) -> list[str]:
+    begins, ends = map(_stamp, edges)
+    # A name that depends on the policy, the cluster and the beginning alone. Without the end: a
+    # window that grows is the same event. A reader that has it already replaces it by one with the
+    # same UID (RFC 5545, 3.8.4.7).
+    timetable = calendar.timetable
+    identity = "\n".join((timetable.policy, timetable.cluster or "", begins, *rule))
+    return [
+        "BEGIN:VEVENT",
+        f"UID:{hashlib.sha256(identity.encode()).hexdigest()[:32]}@krm-windows.dev",
+        # The range's beginning and not now, so that the same call writes the same bytes.
+        f"DTSTAMP:{_stamp(calendar.begins)}",
+        f"DTSTART:{begins}",
+        f"DTEND:{ends}",
+        f"SUMMARY:{text(f'{what}: {calendar.name}')}",
+        f"DESCRIPTION:{text(words)}",
+        # It says when changes may come, and keeps nobody busy (RFC 5545, 3.8.2.7).
+        "TRANSP:TRANSPARENT",
+        "END:VEVENT",
+    ]
 
 
 def _targets(timetable: Timetable) -> str:
@@ -103,15 +108,6 @@ def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
         # Asked for the segment's beginning: at its end something else holds already.
         ends = decide(calendar.timetable, segment.begins).until or ends
     return begins, ends
-
-
-def _uid(timetable: Timetable, begins: datetime, *rule: str) -> str:
-    """Return a name that depends on the event's policy, cluster and beginning alone."""
-    # Without the end: a window that grows is the same event, which a reader moves.
-    identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins), *rule))
-    # A reader that has the event already replaces it by one with the same UID (RFC 5545, 3.8.4.7).
-    digest = hashlib.sha256(identity.encode()).hexdigest()
-    return f"{digest[:32]}@krm-windows.dev"
 
 
 def _stamp(at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Templates of HTML and SVG, in which every text is escaped.
+"""Templates of HTML, SVG and text, in which every value is escaped.
 
 What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a character reference
 would be the character again.
@@ -11,7 +11,8 @@ from pkgutil import get_data
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from krm_windows.escape import visible
+from krm_windows.escape import line, visible, word
+from krm_windows.policy import phrases
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.picture import KINDS
 from krm_windows.preview.text import recurring, span
@@ -24,9 +25,15 @@ _FEWEST = 6
 _BROAD = "mwMW"
 
 
-def render(name: str, **values: object) -> str:
+def render(name: str, /, **values: object) -> str:
     """Return what a template of this room writes."""
     return environment(_HERE).get_template(name).render(values)
+
+
+def text(name: str, /, **values: object) -> str:
+    """Return what a template of plain text writes: every value is a part of one line."""
+    template = environment(_HERE).overlay(finalize=_word).get_template(name)
+    return "".join(f"{line(each)}\n" for each in template.render(values).splitlines())
 
 
 @cache
@@ -44,10 +51,12 @@ def environment(room: str) -> Environment:
     )
     made.filters |= {
         "characters": characters,
+        "duration": phrases.duration,
         "fitting": fitting,
         "percent": percent,
         "span": span,
         "time": time,
+        "word": word,
     }
     made.globals |= {"kinds": KINDS, "recurring": recurring, "shown": shown, "stamp": stamp}
     return made
@@ -86,6 +95,11 @@ def percent(fraction: float) -> str:
     digits = f"{100 * fraction:.4f}"
     # `12.5%`, and not `12.5000%`.
     return digits.rstrip("0").rstrip(".") + "%"
+
+
+def _word(value: object) -> Markup:
+    # What a macro has written is not escaped again, nor is anything for HTML.
+    return value if isinstance(value, Markup) else Markup(word(str(value)))  # noqa: S704
 
 
 def _seen(value: object) -> object:
