@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, groupby, islice
+from itertools import accumulate, chain, groupby, islice
 from operator import attrgetter
 from typing import TypeVar
 from zoneinfo import ZoneInfo
@@ -81,19 +81,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
-    """What is gated: the targets that some of a row's names share."""
-
-    names: tuple[str, ...]
-    targets: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """All calendars that are alike: their names, and the facts of each, by their beginning.
 
-    `latest` is the last end of each fact and those before it. `descriptions` are paths of windows
-    with what is written there about them.
+    `latest` is the last end of each fact and those before it. `gated` says what is gated, by names
+    where they differ. `descriptions` are paths of windows with what is written there about them.
     """
 
     names: tuple[str, ...]
@@ -103,7 +95,7 @@ class Row:
     facts: tuple[Fact, ...]
     latest: tuple[datetime, ...]
     lines: tuple[Line, ...]
-    gates: tuple[Gates, ...]
+    gated: tuple[str, ...]
     descriptions: tuple[tuple[str, str], ...]
 
     def within(self, band: Band) -> Iterator[tuple[int, Fact]]:
@@ -138,24 +130,11 @@ class Row:
         """
         if fact.kind == "clock":
             return f"{self.title}: {fact.words}; {clock.stamp(fact.begins, self.zone)}"
-        since, until = "before", "after"
-        if not fact.goes_back:
-            since = clock.stamp(fact.begins, self.zone)
-        if not fact.goes_on:
-            until = clock.stamp(fact.ends, self.zone)
+        since = "before" if fact.goes_back else clock.stamp(fact.begins, self.zone)
+        until = "after" if fact.goes_on else clock.stamp(fact.ends, self.zone)
         said = [f"{self.title}: {fact.words}", f"{since} to {until} ({self.zone.key})"]
         said += (text for rule, text in self.descriptions if rule in fact.rules)
         return "; ".join(said)
-
-    def gated(self) -> Iterator[str]:
-        """Say what is gated: by names where they differ, nothing of what is selected by label."""
-        for gates in self.gates:
-            if not gates.targets:
-                continue
-            of = ""
-            if len(self.gates) > 1:
-                of = f"{some(gates.names, _SOME)}: "
-            yield f"{of}gates {some(gates.targets, _SOME)}"
 
     def edges(self) -> Iterator[datetime]:
         """Yield every instant at which something changes."""
@@ -170,16 +149,10 @@ class Row:
         # In another zone the row's own days may begin later.
         at = min(max(at, self.begins), self.ends - timedelta.resolution)
         holding = [fact for fact in self.facts if fact.begins <= at < fact.ends]
-        for fact in holding:
-            if fact.kind == "open":
-                return f"open ({', '.join(fact.rules)})"
-        closing: list[str] = []
-        for fact in holding:
-            if fact.kind in _CLOSING:
-                closing.extend(fact.rules)
-        if not closing:
-            return "closed"
-        return f"closed ({', '.join(closing)})"
+        opened = next((fact.rules for fact in holding if fact.kind == "open"), ())
+        closing = chain.from_iterable(fact.rules for fact in holding if fact.kind in _CLOSING)
+        rules = ", ".join(opened or closing)
+        return f"{'open' if opened else 'closed'}{f' ({rules})' if rules else ''}"
 
     @property
     def has_more(self) -> bool:
@@ -306,9 +279,7 @@ def _as_utc(at: datetime, zone: ZoneInfo) -> datetime:
 
 def _shared(found: set[_Value], otherwise: _Value) -> _Value:
     """Return what is the same in all; another value where they differ."""
-    if len(found) > 1:
-        return otherwise
-    return next(iter(found))
+    return otherwise if len(found) > 1 else next(iter(found))
 
 
 def _parts(picture: Picture) -> Iterator[Band | Quiet]:
@@ -360,38 +331,31 @@ def _quiet(weeks: Sequence[Band], picture: Picture) -> Quiet:
 
 def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
     calendar = group[0]
-    names: list[str] = []
-    for one in group:
-        name = one.name
-        # The policy is in the title of a picture of one; a row then needs the cluster alone.
-        if same_policy and one.timetable.cluster:
-            name = one.timetable.cluster
-        names.append(name)
+    # The policy is in the title of a picture of one; a row then needs the cluster alone.
+    names = [(same_policy and one.timetable.cluster) or one.name for one in group]
     facts = sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))
-    latest = accumulate((fact.ends for fact in facts), max)
-    descriptions: dict[tuple[str, str], None] = {}
-    for one in group:
-        descriptions |= dict.fromkeys(one.descriptions)
     return Row(
-        tuple(names),
-        calendar.zone,
-        calendar.begins,
-        calendar.ends,
-        tuple(facts),
-        tuple(latest),
-        tuple(_lines(facts)),
-        tuple(_gates(names, group)),
-        tuple(descriptions),
+        names=tuple(names),
+        zone=calendar.zone,
+        begins=calendar.begins,
+        ends=calendar.ends,
+        facts=tuple(facts),
+        latest=tuple(accumulate((fact.ends for fact in facts), max)),
+        lines=tuple(_lines(facts)),
+        gated=tuple(_gated(names, group)),
+        descriptions=tuple(dict.fromkeys(chain.from_iterable(one.descriptions for one in group))),
     )
 
 
-def _gates(names: Sequence[str], group: Sequence[Calendar]) -> Iterator[Gates]:
-    """Yield what is gated, by what the calendars of a row have in common."""
+def _gated(names: Sequence[str], group: Sequence[Calendar]) -> Iterator[str]:
+    """Say what is gated, by what the calendars have in common; nothing of what is by label."""
     found: dict[tuple[Target, ...], list[str]] = {}
     for name, calendar in zip(names, group, strict=True):
         found.setdefault(calendar.timetable.targets, []).append(name)
     for targets, of in found.items():
-        yield Gates(tuple(of), tuple(map(str, targets)))
+        if targets:
+            whose = f"{some(of, _SOME)}: " if len(found) > 1 else ""
+            yield f"{whose}gates {some([str(target) for target in targets], _SOME)}"
 
 
 def _lines(facts: Sequence[Fact]) -> list[Line]:
@@ -436,52 +400,45 @@ def _shift(change: ClockChange) -> str:
 
 
 def _open(calendar: Calendar, segment: Segment) -> Fact:
-    # `windows.working-week` is `working-week` on a bar; `state` is in no map.
-    label = ", ".join(rule.partition(".")[2] or rule for rule in segment.rules)
     goes_back = segment.begins <= calendar.begins and calendar.is_open_before
     goes_on = segment.ends >= calendar.ends and calendar.is_open_after
-    made = Fact(
+    when = _when(calendar, segment, goes_back=goes_back, goes_on=goes_on)
+    return Fact(
         kind="open",
         begins=segment.begins,
         ends=segment.ends,
         rules=segment.rules,
-        label=label,
-        words="",
+        # `windows.working-week` is `working-week` on a bar; `state` is in no map.
+        label=", ".join(rule.partition(".")[2] or rule for rule in segment.rules),
+        words=f"open {when}, by {', '.join(segment.rules)}",
         goes_back=goes_back,
         goes_on=goes_on,
     )
-    words = f"open {_when(calendar, made)}, by {', '.join(segment.rules)}"
-    return replace(made, words=words)
 
 
-def _exception(
-    calendar: Calendar,
-    found: exceptions.Span,
-    lane: int,
-) -> Fact:
-    name = found.rule.key
+def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
     at_first, at_last = found.begins <= calendar.begins, found.ends >= calendar.ends
-    made = Fact(
+    goes_back = at_first and exceptions.goes_back(calendar.timetable, found)
+    goes_on = at_last and exceptions.goes_on(calendar.timetable, found)
+    when = _when(calendar, found, goes_back=goes_back, goes_on=goes_on)
+    return Fact(
         kind=found.kind,
         begins=found.begins,
         ends=found.ends,
         rules=(found.rule.name,),
-        label=name,
-        words="",
+        label=found.rule.key,
+        words=f"{KINDS[found.kind]} {found.rule.key}, {when}: {found.rule.reason}",
         reason=found.rule.reason,
         lane=lane,
-        goes_back=at_first and exceptions.goes_back(calendar.timetable, found),
-        goes_on=at_last and exceptions.goes_on(calendar.timetable, found),
+        goes_back=goes_back,
+        goes_on=goes_on,
     )
-    words = f"{KINDS[found.kind]} {name}, {_when(calendar, made)}: {found.rule.reason}"
-    return replace(made, words=words)
 
 
-def _when(calendar: Calendar, fact: Fact) -> str:
+def _when(
+    calendar: Calendar, of: Segment | exceptions.Span, *, goes_back: bool, goes_on: bool
+) -> str:
     """Say from when to when, as far as that is within these days."""
-    since, until = "from before", "after these days"
-    if not fact.goes_back:
-        since = clock.shown(fact.begins, calendar.zone)
-    if not fact.goes_on:
-        until = clock.shown(fact.ends, calendar.zone)
-    return f"{since} to {until} ({span(fact.ends - fact.begins)})"
+    since = "from before" if goes_back else clock.shown(of.begins, calendar.zone)
+    until = "after these days" if goes_on else clock.shown(of.ends, calendar.zone)
+    return f"{since} to {until} ({span(of.ends - of.begins)})"
