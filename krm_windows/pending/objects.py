@@ -1,7 +1,9 @@
 """How the objects that are applied differ between two revisions, and which images they run."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from krm_windows.flux import Object
 from krm_windows.flux.model import Identity
@@ -11,8 +13,6 @@ from krm_windows.krm import InputError, Value, value
 from krm_windows.pending.between import Kind, ObjectChange
 
 Objects = Mapping[Identity, Object]
-Pairs = list[tuple[str, Value, Value]]
-"""Paths, each with what is there before and after."""
 # The lists of a Pod's containers (core/v1, PodSpec), wherever a Pod template may be.
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 # A host, a path, a tag and a digest (OCI distribution specification, and what containerd takes).
@@ -24,14 +24,10 @@ _DEEPEST = 100
 
 def compare(before: Objects, after: Objects) -> tuple[ObjectChange, ...]:
     """Return what changes, in the order of kinds and names."""
-    every = before.keys() | after.keys()
-    found = []
     # By kind first, as a reader looks for the Deployments, and not for what is in a namespace.
-    for identity in sorted(every, key=_order):
-        change = _change(before.get(identity), after.get(identity))
-        if change is not None:
-            found.append(change)
-    return tuple(found)
+    every = sorted(before.keys() | after.keys(), key=_order)
+    found = (_change(before.get(identity), after.get(identity)) for identity in every)
+    return tuple(filter(None, found))
 
 
 def _change(old: Object | None, new: Object | None) -> ObjectChange | None:
@@ -40,10 +36,11 @@ def _change(old: Object | None, new: Object | None) -> ObjectChange | None:
         return ObjectChange(Kind.REMOVED, str(old))
     if old is None:
         return ObjectChange(Kind.ADDED, str(new))
-    fields = tuple(_fields(old, new))
-    if not fields:
+    # Mostly the very same bytes, which need not be read.
+    if old.item.span == new.item.span:
         return None
-    return ObjectChange(Kind.CHANGED, str(new), fields)
+    fields = tuple(_differences(content(old), content(new)))
+    return ObjectChange(Kind.CHANGED, str(new), fields) if fields else None
 
 
 def images(objects: Iterable[Object]) -> set[str]:
@@ -72,26 +69,16 @@ def charts(before: Objects, after: Objects) -> Iterator[str]:
 
 
 def _releases(objects: Objects) -> Objects:
-    found: dict[Identity, Object] = {}
-    for identity, each in objects.items():
-        group, kind, _, _ = identity
-        if (group, kind) == (HELM, "HelmRelease"):
-            found[identity] = each
-    return found
+    return {
+        identity: each
+        for identity, each in objects.items()
+        if (each.group, each.kind) == (HELM, "HelmRelease")
+    }
 
 
 def _order(identity: Identity) -> tuple[str, ...]:
     group, kind, namespace, name = identity
     return (kind, namespace, name, group)
-
-
-def _fields(old: Object, new: Object) -> Iterator[str]:
-    # Mostly the very same bytes, which need not be read.
-    if old.item.span == new.item.span:
-        return
-    before = content(old)
-    after = content(new)
-    yield from _differences(before, after, "", 0)
 
 
 def content(item: Object) -> Value:
@@ -101,15 +88,9 @@ def content(item: Object) -> Value:
     except InputError:
         # With variables put in, it may be no YAML any more: then its text is what it is.
         return item.item.span.decode(errors="replace")
-    if not isinstance(found, dict):
-        return found
-    metadata = found.get("metadata")
-    if not isinstance(metadata, dict):
-        return found
-    annotations = metadata.get("annotations")
-    if not isinstance(annotations, dict):
-        return found
-    if ORIGIN in annotations:
+    metadata = found.get("metadata") if isinstance(found, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if isinstance(metadata, dict) and isinstance(annotations, dict) and ORIGIN in annotations:
         del annotations[ORIGIN]
         # kustomize adds the mapping, too, where the object had none.
         if not annotations:
@@ -117,104 +98,51 @@ def content(item: Object) -> Value:
     return found
 
 
-def _differences(old: Value, new: Value, path: str, depth: int) -> Iterator[str]:
+def _differences(old: Value, new: Value, path: str = "", depth: int = 0) -> Iterator[str]:
     """Yield the paths at which two values differ, such as `spec.replicas`."""
-    pairs = None
-    if depth < _DEEPEST:
-        pairs = _pairs(old, new, path)
+    pairs = _pairs(old, new) if depth < _DEEPEST else None
     if pairs is not None:
-        for below, one, other in pairs:
-            yield from _differences(one, other, below, depth + 1)
-    elif not _are_equal(old, new):
+        for step, one, other in pairs:
+            yield from _differences(one, other, f"{path}{step}".removeprefix("."), depth + 1)
+    # As JSON: to Python `1` and `true` are equal, and to nobody else.
+    elif _json(old) != _json(new):
         yield path or "."
 
 
-def _are_equal(one: Value, other: Value) -> bool:
-    """Whether two values are the same: to Python `1` and `true` are equal, and to nobody else."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        # The order of keys says nothing.
-        return one.keys() == other.keys() and all(
-            _are_equal(value, other[key]) for key, value in one.items()
-        )
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_are_equal, one, other))
-    return one == other
+def _json(part: Value) -> str:
+    # The order of keys says nothing.
+    return json.dumps(part, sort_keys=True, default=str)
 
 
-def _pairs(old: Value, new: Value, path: str) -> Pairs | None:
+def _pairs(old: Value, new: Value) -> list[tuple[str, Value, Value]] | None:
     """Return what is below two values side by side, None where they are to be named themselves."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        return _field_pairs(old, new, path)
-    if isinstance(old, list) and isinstance(new, list):
-        return _entry_pairs(old, new, path)
+    before, after = _steps(old), _steps(new)
+    if before is not None and after is not None and type(old) is type(new):
+        # In the order of the manifest, those that are new last. One that is null is as one that is
+        # not there.
+        return [(step, before.get(step), after.get(step)) for step in {**before, **after}]
+    # Of a list that got shorter nobody can say which of its entries is gone.
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [(f"[{index}]", *pair) for index, pair in enumerate(zip(old, new, strict=True))]
     return None
 
 
-def _field_pairs(
-    old: dict[str, Value],
-    new: dict[str, Value],
-    path: str,
-) -> Pairs:
-    found: Pairs = []
-    # In the order of the manifest, those that are new last. One that is null is as one that is
-    # not there.
-    names = dict.fromkeys((*old, *new))
-    for name in names:
-        below = _below(path, name)
-        found.append((below, old.get(name), new.get(name)))
-    return found
-
-
-def _entry_pairs(
-    old: list[Value],
-    new: list[Value],
-    path: str,
-) -> Pairs | None:
-    found: Pairs = []
-    before = _named(old)
-    after = _named(new)
-    # Containers, ports and volumes are known by their names, wherever in the list they are.
-    if before is not None and after is not None:
-        names = dict.fromkeys((*before, *after))
-        for name in names:
-            below = f"{path}[{name}]"
-            found.append((below, before.get(name), after.get(name)))
-        return found
-    # Of a list that got shorter nobody can say which of its entries is gone.
-    if len(old) != len(new):
+def _steps(part: Value) -> dict[str, Value] | None:
+    """Return what is below a value by its step in a path; None where it has no name of its own."""
+    if isinstance(part, dict):
+        # `metadata.annotations[example.com/note]`: a dot in a name is none of the path.
+        return {
+            f"[{name}]" if "." in name or "/" in name else f".{name}": below
+            for name, below in part.items()
+        }
+    if not isinstance(part, list):
         return None
-    for index, (one, other) in enumerate(zip(old, new, strict=True)):
-        below = f"{path}[{index}]"
-        found.append((below, one, other))
-    return found
-
-
-def _below(path: str, name: str) -> str:
-    # `metadata.annotations[example.com/note]`: a dot in a name is none of the path.
-    if "." in name or "/" in name:
-        return f"{path}[{name}]"
-    if not path:
-        return name
-    return f"{path}.{name}"
-
-
-def _named(entries: list[Value]) -> dict[str, Value] | None:
-    """Return the entries of a list by their names, None where not all have one of their own."""
-    found: dict[str, Value] = {}
-    for entry in entries:
-        if not isinstance(entry, dict):
-            return None
-        name = entry.get("name")
-        # A port may have none.
-        if not isinstance(name, str):
-            return None
-        # Variables may be set twice: then they are known by their place.
-        if name in found:
-            return None
-        found[name] = entry
-    return found
+    # Containers, ports and volumes are known by their names, wherever in the list they are. A port
+    # may have none, and variables may be set twice.
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in part]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return None
+    return {f"[{name}]": entry for name, entry in zip(names, part, strict=True)}
 
 
 def _images(content: Value) -> Iterator[str]:
@@ -229,26 +157,15 @@ def _images(content: Value) -> Iterator[str]:
             waiting += part.values()
 
 
-def _of_pod(spec: dict[str, Value]) -> Iterator[str]:
-    """Yield the images that a mapping names, if it is the spec of a Pod."""
-    for key in _CONTAINERS:
-        for container in _entries(spec.get(key)):
-            yield from _text(container.get("image"))
+def _of_pod(spec: dict[str, Value]) -> list[str]:
+    """Return the images that a mapping names, if it is the spec of a Pod."""
+    containers = chain.from_iterable(_entries(spec.get(key)) for key in _CONTAINERS)
+    found = [container.get("image") for container in containers]
     # An image may be mounted, too (core/v1, ImageVolumeSource).
-    for volume in _entries(spec.get("volumes")):
-        source = volume.get("image")
-        if isinstance(source, dict):
-            yield from _text(source.get("reference"))
+    mounted = (volume.get("image") for volume in _entries(spec.get("volumes")))
+    found += (source.get("reference") for source in mounted if isinstance(source, dict))
+    return [image for image in found if isinstance(image, str) and image]
 
 
-def _text(value: Value) -> Iterator[str]:
-    """Yield a value if it is a text with something in it."""
-    if isinstance(value, str) and value:
-        yield value
-
-
-def _entries(part: Value) -> Iterator[dict[str, Value]]:
-    if isinstance(part, list):
-        for entry in part:
-            if isinstance(entry, dict):
-                yield entry
+def _entries(part: Value) -> list[dict[str, Value]]:
+    return [each for each in part if isinstance(each, dict)] if isinstance(part, list) else []
