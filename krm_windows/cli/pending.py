@@ -10,7 +10,7 @@ from krm_windows.cli.cluster import Asked
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.pending_revisions import Lookup
 from krm_windows.exit_codes import ExitCode
-from krm_windows.pending import markdown, records, text
+from krm_windows.pending import records, text
 from krm_windows.pending.report import Lookups, Pending
 from krm_windows.pending.report import report as pending_of
 
@@ -105,7 +105,7 @@ def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCo
     if arguments.output == "json":
         output.show_json(records.pending(found, at))
     elif arguments.output == "markdown":
-        output.show(markdown.render(found))
+        output.show(text.markdown(found))
     else:
         output.show_words(text.render(found, written.stage(arguments.policy)))
     return ExitCode.FINE

@@ -1,17 +1,19 @@
-"""Templates of HTML, SVG and text, in which every value is escaped.
+"""Templates of HTML, SVG, text and Markdown, in which every value is escaped for the medium.
 
 What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a character reference
 would be the character again.
 """
 
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 from functools import cache
 from pkgutil import get_data
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from krm_windows.escape import line, visible, word
+from krm_windows.escape.markdown import code
 from krm_windows.policy import phrases
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.picture import KINDS
@@ -25,34 +27,52 @@ _FEWEST = 6
 _BROAD = "mwMW"
 
 
-def render(name: str, /, **values: object) -> str:
-    """Return what a template of this room writes."""
-    return environment(_HERE).get_template(name).render(values)
+def render(template: str, /, **values: object) -> str:
+    """Return what a template of this room writes, HTML or SVG."""
+    return environment(_HERE).get_template(template).render(values)
 
 
-def text(name: str, /, **values: object) -> str:
+def text(template: str, /, room: str = _HERE, **values: object) -> str:
     """Return what a template of plain text writes: every value is a part of one line."""
-    template = environment(_HERE).overlay(finalize=_word).get_template(name)
-    return "".join(f"{line(each)}\n" for each in template.render(values).splitlines())
+    page = environment(room, word).get_template(template).render(values)
+    return "".join(f"{line(each)}\n" for each in page.splitlines())
+
+
+def markdown(template: str, /, room: str = _HERE, **values: object) -> str:
+    """Return what a template of Markdown writes: every value is code, but for our `own` words."""
+    return environment(room, code).get_template(template).render(values)
+
+
+def _html(words: str) -> str:
+    return escape(visible(words).translate(_WHITE))
 
 
 @cache
-def environment(room: str) -> Environment:
+def environment(room: str, escaped: Callable[[str], str] = _html) -> Environment:
     """Return the templates of a room and of this one, with the functions that they use."""
+
+    def finalize(value: object) -> Markup:
+        """Return what is written of a value: Markup was made here, of parts that were escaped."""
+        if isinstance(value, Markup):
+            return value
+        return Markup("" if value is None else escaped(str(value)))  # noqa: S704
+
     made = Environment(
         loader=ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((room, _HERE))]),
-        # Whatever a template writes is escaped, unless it is Markup.
+        # Macros yield Markup, so that what they have written is not escaped again.
         autoescape=True,
+        finalize=finalize,
         # A name that a template does not get is our bug, and no empty place in a page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_seen,
+        keep_trailing_newline=True,
     )
     made.filters |= {
         "characters": characters,
         "duration": phrases.duration,
         "fitting": fitting,
+        "own": Markup,
         "percent": percent,
         "span": span,
         "time": time,
@@ -95,18 +115,3 @@ def percent(fraction: float) -> str:
     digits = f"{100 * fraction:.4f}"
     # `12.5%`, and not `12.5000%`.
     return digits.rstrip("0").rstrip(".") + "%"
-
-
-def _word(value: object) -> Markup:
-    # What a macro has written is not escaped again, nor is anything for HTML.
-    return value if isinstance(value, Markup) else Markup(word(str(value)))  # noqa: S704
-
-
-def _seen(value: object) -> object:
-    """Return what a template writes: of a text, the code of every character that nobody sees."""
-    if value is None:
-        return ""
-    # Markup was made here, of parts that were escaped.
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value).translate(_WHITE)
-    return value
