@@ -160,34 +160,26 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
     None where that cannot be written. Raises InputError where it is in what is checked, whose
     authors could fill it.
     """
-    # The XDG Base Directory Specification has these defaults.
-    places = {"XDG_CACHE_HOME": "~/.cache", "XDG_STATE_HOME": "~/.local/state"}
-    # An empty variable counts as one that is not set, as that specification says.
-    own, state = (
-        Path(os.environ.get(name) or default).expanduser() for name, default in places.items()
-    )
+    # The XDG Base Directory Specification has this default, also for an empty variable.
+    own = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     place = (given or own / _NAME).absolute()
-    # Apart from the cache: whoever may fill that must not have the key with it.
-    key = state.absolute() / _NAME / "cache-key"
     top = repository(checked)
-    for path, what in ((place, "--cache"), (key, "the key of the cache (XDG_STATE_HOME)")):
-        # A pull request could bring a cache of its own with it, and with that any output of a
-        # build.
-        if path.resolve().is_relative_to(top):
-            raise InputError(
-                f"{path}: {what} must not be inside {top}, whose authors could write to it; use "
-                "another directory, or --no-cache"
-            )
+    # A pull request could bring a cache of its own with it, and with that any output of a build.
+    if place.resolve().is_relative_to(top):
+        raise InputError(
+            f"{place}: --cache must not be inside {top}, whose authors could write to it; use "
+            "another directory, or --no-cache"
+        )
     # A cache that was asked for must work; that of the user is a help only (HOME may be read-only).
     if given is not None:
         try:
-            return Cache(place, key)
+            return Cache(place)
         except OSError as error:
             raise InputError(
                 f"{place}: cannot be used as the cache directory: {error.strerror}"
             ) from error
     with suppress(OSError):
-        return Cache(place, key)
+        return Cache(place)
     return None
 
 

@@ -272,11 +272,10 @@ def kustomization(field: str, *, generates: bool = False) -> str:
 
 
 @pytest.fixture
-def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """kustomize, and git beside it as on every machine."""
     monkeypatch.setenv("PATH", f"{tool('kustomize').parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in (
         "http_proxy",
         "https_proxy",

@@ -76,7 +76,6 @@ def pending(
     """Call the command beside a policy, with some objects in a file unless there are none."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     Path("policy.yaml").write_text(POLICY)
 
     def run(*options: str, objects: tuple[LiveObject, ...] = (), at: str = CLOSED) -> Ended:

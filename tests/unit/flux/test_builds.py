@@ -221,7 +221,7 @@ def test_what_was_built_is_kept_by_the_content_of_all_that_it_read(
 ) -> None:
     """The same files are not built again; others, or those of another version, are."""
     files = {"a/kustomization.yaml": b"resources: [a.yaml]\n", "a/a.yaml": config_map("a").encode()}
-    cached = Builder.find(Cache(tmp_path / "cache", tmp_path / "state/key"))
+    cached = Builder.find(Cache(tmp_path / "cache"))
     assert cached
     with cached:
         output = cached.build(Inputs("a", files))
