@@ -3,14 +3,12 @@
 import hashlib
 import hmac
 import ipaddress
-import json
 import os
 import re
 import secrets
 import stat
 import threading
 import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -20,6 +18,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated
 
+import jwt
 import pydantic.dataclasses
 from pydantic import ConfigDict, Field, IPvAnyNetwork
 from starlette.requests import Request
@@ -35,6 +34,7 @@ _CLOSED = ConfigDict(extra="forbid")
 COOKIE = "krm-windows-session"
 # A working day: whoever closes the browser has to say again who they are.
 _SESSION_SECONDS = 8 * 3600
+_SIGNED = "HS256"
 _MOST = 1 << 20
 _SECRET = 32
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -223,17 +223,17 @@ class Access:
         # The name and no scope: what the line of the token says then is what counts. And the hash
         # of the token, which is no secret: where the line gets another one, the session ends.
         content = {
-            "name": found.caller.name,
+            "sub": found.caller.name,
             "token": found.digest,
-            "until": int(time.time()) + _SESSION_SECONDS,
+            "exp": int(time.time()) + _SESSION_SECONDS,
         }
         # Signed and not encrypted: the browser's owner may read who they are.
-        body = urlsafe_b64encode(json.dumps(content).encode()).decode()
-        return f"{body}.{self._signature('session', body)}"
+        return jwt.encode(content, self._secret, _SIGNED)
 
     def form_token(self, caller: Caller) -> str:
         """Return what a form of ours has, and a form of another site cannot know."""
-        return self._signature("form", caller.name)
+        message = f"form\n{caller.name}".encode(errors="replace")
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
 
     def is_form_token(self, caller: Caller, token: str) -> bool:
         """Say whether a form is ours."""
@@ -298,24 +298,16 @@ class Access:
         return frozenset(found)
 
     def _session(self, cookie: str) -> Caller | None:
-        body, _, signature = cookie.partition(".")
-        if not hmac.compare_digest(
-            signature.encode(errors="replace"), self._signature("session", body).encode()
-        ):
-            return None
-        content = json.loads(urlsafe_b64decode(body))
-        if content["until"] < time.time() or self._tokens is None:
+        try:
+            content = jwt.decode(cookie, self._secret, [_SIGNED], {"require": ["exp", "sub"]})
+        except (jwt.PyJWTError, ValueError):
             return None
         # In the file as it is now: a token that is taken out of it, or replaced, ends its sessions.
-        found = self._tokens.named(content["name"])
+        found = self._tokens.named(content["sub"]) if self._tokens is not None else None
         if found is None or found.digest != content.get("token"):
             return None
         caller = found.caller
         return Caller(caller.name, caller.person, caller.scopes, by_cookie=True)
-
-    def _signature(self, purpose: str, text: str) -> str:
-        message = f"{purpose}\n{text}".encode(errors="replace")
-        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
 
 
 class _TokenFile:

@@ -15,6 +15,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from krm_windows.gate.timetable import Decision
 from krm_windows.pending import records
@@ -64,21 +67,30 @@ class Arrived:
         return self.old is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What waits for a target; `waits` is None where that is not known, and `notes` say why.
+def _commit(record: Mapping[str, Any]) -> Commit:
+    return Commit(record["commit"], None, record["committed"], record["author"], record["subject"])
 
-    `commits` are None where nobody looked for them.
+
+_Commits = tuple[Annotated[Commit, BeforeValidator(_commit)], ...]
+
+
+class Target(BaseModel):
+    """What waits for a target, as `pending -o json` prints it.
+
+    `waits` is None where that is not known, and `notes` say why; `commits` are None where nobody
+    looked for them.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     kind: str
     namespace: str
     name: str
-    waits: bool | None
-    commits: tuple[Commit, ...] | None = None
-    reverted: tuple[Commit, ...] = ()
-    images: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
+    waits: bool | None = Field(alias="pending")
+    commits: _Commits | None
+    reverted: _Commits | None
+    images: tuple[str, ...] | None = Field(alias="newImages")
+    notes: tuple[str, ...]
 
     @property
     def title(self) -> str:
@@ -246,49 +258,12 @@ class Waiting:
 def _targets(printed: bytes) -> Found:
     """Read what `pending -o json` prints; raises LookupError, TypeError or ValueError."""
     found = json.loads(printed)
-    return Found(tuple(_target(each) for each in found["targets"]))
-
-
-def _target(record: Mapping[str, object]) -> Target:
-    waits = record["pending"]
-    if not isinstance(waits, bool):
-        waits = None
-    images = record["newImages"]
-    if images is not None:
-        images = tuple(_texts(images))
-    return Target(
-        kind=str(record["kind"]),
-        namespace=str(record["namespace"]),
-        name=str(record["name"]),
-        waits=waits,
-        commits=_commits(record["commits"]),
-        reverted=_commits(record["reverted"]) or (),
-        images=images,
-        notes=tuple(_texts(record["notes"])),
-    )
-
-
-def _texts(found: object) -> list[str]:
-    if not isinstance(found, list):
-        raise TypeError("not a list of strings")
-    return [str(each) for each in found]
-
-
-def _commits(found: object) -> tuple[Commit, ...] | None:
-    # Null where nothing was looked for.
-    if found is None:
-        return None
-    if not isinstance(found, list):
-        raise TypeError("not a list of commits")
-    return tuple(
-        Commit(each["commit"], None, int(each["committed"]), each["author"], each["subject"])
-        for each in found
-    )
+    return Found(TypeAdapter(tuple[Target, ...]).validate_python(found["targets"]))
 
 
 def _size(found: Found) -> int:
     # What Python takes for a commit, mostly its texts.
-    commits = sum(len(each.commits or ()) + len(each.reverted) for each in found.targets)
+    commits = sum(len(each.commits or ()) + len(each.reverted or ()) for each in found.targets)
     return 1000 * (1 + len(found.targets)) + 800 * commits
 
 
@@ -312,19 +287,11 @@ def record(arrived: Arrived, found: Found | None, notes: Sequence[str]) -> Recor
 
 
 def _target_record(of: Target) -> Record:
-    images = None
-    if of.images is not None:
-        images = list(of.images)
     return {
-        "kind": of.kind,
-        "namespace": of.namespace,
-        "name": of.name,
-        "pending": of.waits,
+        **of.model_dump(mode="json", by_alias=True),
         "count": None if of.commits is None else len(of.commits),
         "commits": None if of.commits is None else _shown(of.commits),
-        "reverted": _shown(of.reverted),
-        "newImages": images,
-        "notes": list(of.notes),
+        "reverted": _shown(of.reverted or ()),
     }
 
 
