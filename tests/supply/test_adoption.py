@@ -11,7 +11,6 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import registry as lab
@@ -20,7 +19,6 @@ from calls import APPS, POLICY
 from releases import ROOT
 
 PRESET = json.loads((ROOT / "renovate/images.json").read_text())
-WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
 DIGEST = f"sha256:{'1' * 64}"
 
 
@@ -64,9 +62,7 @@ def replaced(text: str, value: str, digest: str) -> str:
         '{{imagePullPolicy: Always, image: "{}"}}',
     ],
 )
-@pytest.mark.parametrize(
-    "name", ["python", "docker.io/library/python", "127.0.0.1:5000/a/b.c", "registry.test/x_y/z-1"]
-)
+@pytest.mark.parametrize("name", ["python", "127.0.0.1:5000/a/b.c"])
 @pytest.mark.parametrize("digest", ["", f"@{DIGEST}"])
 def test_renovate_finds_an_image_and_writes_it_anew(written: str, name: str, digest: str) -> None:
     """However YAML has it; what it writes is YAML with the new image and all else as it was."""
@@ -97,8 +93,7 @@ def test_renovate_leaves_other_files_alone(text: str) -> None:
     assert found(text) == []
 
 
-@pytest.mark.parametrize("written", ["{{image: {}}}", "{{image: {}, a: 1}}", "\n    image: {}"])
-@pytest.mark.parametrize("quote", ["", '"', "'"])
+@pytest.mark.parametrize("written", ["{{image: {}, a: 1}}", "\n    image: '{}'"])
 @pytest.mark.parametrize(
     "image",
     [
@@ -113,10 +108,9 @@ def test_renovate_leaves_other_files_alone(text: str) -> None:
         "python:3.13@sha256:cut",
     ],
 )
-def test_renovate_leaves_an_image_without_a_tag_alone(image: str, quote: str, written: str) -> None:
+def test_renovate_leaves_an_image_without_a_tag_alone(image: str, written: str) -> None:
     """There is nothing to be renewed, and nothing in it may be taken for a tag."""
-    value = written.format(f"{quote}{image}{quote}")
-    text = f"{POLICY}  actuator: {value}\n"
+    text = f"{POLICY}  actuator: {written.format(image)}\n"
     if "$" not in image:
         assert yaml.safe_load(text)["spec"]["actuator"]["image"] == image
     assert found(text) == []
@@ -153,78 +147,6 @@ def test_the_entry_of_the_catalogue_is_whole() -> None:
     # kpt's catalogue takes a function's help from between these marks, each of which is closed.
     marks = re.findall(r"^<!--mdtogo(:\w+)?-->$", page, re.MULTILINE)
     assert marks == [":Short", "", ":Long", "", ":Examples", ""]
-
-
-# GitHub
-
-
-def steps(workflow: Path) -> Iterator[dict[str, Any]]:
-    """Yield the steps of a workflow."""
-    for job in yaml.safe_load(workflow.read_text())["jobs"].values():
-        yield from job.get("steps", ())
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_takes_no_more_than_it_says(workflow: Path) -> None:
-    """No right but those a job names, no expression in a script, no token that is left behind."""
-    read = yaml.safe_load(workflow.read_text())
-    assert read["permissions"] == {}
-    for job in read["jobs"].values():
-        assert "permissions" in job
-        # Of a pull request nothing is run that may write.
-        if "pull_request" in read[True]:
-            assert "write" not in job["permissions"].values()
-    for step in steps(workflow):
-        assert "${{" not in step.get("run", "")
-        if step.get("uses", "").startswith("actions/checkout@"):
-            assert step["with"]["persist-credentials"] is False
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_runs_what_is_there(workflow: Path) -> None:
-    """Its scripts are bash; the scripts and targets that they call exist."""
-    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    called = 0
-    for step in steps(workflow):
-        script = step.get("run", "")
-        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-        for path in re.findall(r"bash (\.ci/\S+)", script):
-            assert (ROOT / path).is_file(), path
-            called += 1
-        for target in re.findall(r"^make ([\w-]+)$", script, re.MULTILINE):
-            assert target in targets
-            called += 1
-    for job in yaml.safe_load(workflow.read_text())["jobs"].values():
-        for target in job.get("strategy", {}).get("matrix", {}).get("target", []):
-            assert target in targets
-    assert called
-
-
-def test_the_forms_of_issues_are_forms() -> None:
-    """As GitHub takes them: a name, a description, and fields of a known type with a label."""
-    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
-    assert len(forms) == 3
-    for form in forms:
-        read = yaml.safe_load(form.read_text())
-        if form.name == "config.yml":
-            assert all({"name", "url", "about"} == set(link) for link in read["contact_links"])
-            continue
-        assert read["name"]
-        assert read["description"]
-        ids = [field["id"] for field in read["body"]]
-        assert len(ids) == len(set(ids))
-        for field in read["body"]:
-            assert field["type"] in ("markdown", "textarea", "input", "dropdown", "checkboxes")
-            assert field["attributes"]["label"]
-
-
-def test_owners_are_of_what_is_there() -> None:
-    """Every path of CODEOWNERS exists."""
-    lines = (ROOT / ".github/CODEOWNERS").read_text().splitlines()
-    paths = [line.split()[0] for line in lines if line and not line.startswith("#")]
-    assert paths[0] == "*"
-    for path in paths[1:]:
-        assert (ROOT / path.strip("/")).exists(), path
 
 
 # The image
