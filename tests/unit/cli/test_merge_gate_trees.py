@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from calls import POLICY
 from committed import FLUX, MAP, Repository
+from effort import mostly_slow
 from forges import KINDS, TOKEN, Pull, serving
 
 from krm_windows.cli import merge_gate
@@ -406,7 +407,7 @@ def gated(*options: str, at: datetime = THURSDAY) -> ExitCode:
     return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
 
 
-@pytest.mark.parametrize("way", WAITING)
+@pytest.mark.parametrize("way", mostly_slow(WAITING, 4))
 def test_what_changes_what_is_delivered_waits(
     repository: Repository, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -421,7 +422,7 @@ def test_what_changes_what_is_delivered_waits(
     assert ("; cannot " in said) is (way in UNKNOWN), said
 
 
-@pytest.mark.parametrize("files", FREE.values(), ids=FREE)
+@pytest.mark.parametrize("files", mostly_slow(FREE.values(), 3), ids=FREE)
 def test_what_delivers_the_same_may_land(
     repository: Repository, files: Mapping[str, str | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
