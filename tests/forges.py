@@ -8,12 +8,18 @@ import json
 import re
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+# The files of `merge-gate --config`: no part of any checkout.
+_FILES = TemporaryDirectory()
+_NUMBERS = count()
 Json = object
 Reply = tuple[int, dict[str, str], Json]
 TOKEN = "s3cret-of-the-tests"  # noqa: S105 - of a server of ours
@@ -42,6 +48,17 @@ STATES = {
     "gitea": ("pending", "success", "error", "failure", "warning", "skipped"),
 }
 APPROVE = {"github": "APPROVE", "gitea": "APPROVED"}
+
+
+def configured(options: Sequence[str]) -> list[str]:
+    """Return options of `merge-gate`; such as `merge: true` are put into its file."""
+    lines = [option for option in options if re.match(r"[a-zA-Z]+: ", option)]
+    others = [option for option in options if option not in lines]
+    if not lines:
+        return others
+    file = Path(_FILES.name, f"{next(_NUMBERS)}.yaml")
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return [*others, "--config", str(file)]
 
 
 @dataclass

@@ -79,8 +79,9 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "install": ("krm-windows install --plugin-home ~/.config/kustomize/plugin",),
     "merge-gate": (
         "krm-windows merge-gate windows/policy.yaml --print-schedule",
-        """krm-windows merge-gate windows/policy.yaml --paths 'apps/*' \\
-    --forge gitea --url https://gitea.example.com --repo acme/fleet""",
+        """krm-windows merge-gate windows/policy.yaml \\
+    --config .github/merge-gate.yaml --forge gitea \\
+    --url https://gitea.example.com/api/v1 --repo acme/fleet""",
     ),
     "serve": (
         "krm-windows serve --new-token ci --scopes read,write",

@@ -22,8 +22,9 @@ def options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the URL of the forge's REST API (default: from GITHUB_API_URL or CI_API_V4_URL in "
-        "its own pipelines, or else that of github.com or gitlab.com)",
+        help="the URL of the forge's REST API, such as https://gitea.example/api/v1 (default: from "
+        "GITHUB_API_URL or CI_API_V4_URL in its own pipelines, or else that of github.com or "
+        "gitlab.com)",
     )
     parser.add_argument(
         "--token-file",

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from krm_windows import rules
-from krm_windows.cli import builds, forges, inputs, output, progress
+from krm_windows.cli import builds, forges, gate_configuration, inputs, output, progress
 from krm_windows.flux import Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
@@ -33,66 +33,57 @@ _REMOTE = "origin"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say what is gated."""
+    """Declare the options that say by what the gate goes."""
     parser.add_argument(
-        "--paths",
-        action="append",
-        metavar="GLOB",
-        help="the paths that the policies gate; `apps/*` includes all below apps (repeatable; "
-        "default: what they gate in --tree)",
-    )
-    parser.add_argument(
-        "--tree",
-        metavar="DIR",
-        default=".",
-        help="a checkout of the branch that Flux applies (default: %(default)s)",
+        "--config",
+        metavar="FILE",
+        help="a YAML file with what is gated, who may exempt a change, and how it is merged: see "
+        "docs/how-to/gate-the-merge.md",
     )
     parser.add_argument(
         "--base",
         metavar="REF",
-        help="read the policies and the tree at this commit, the base of a change, so that a "
-        "change cannot alter the rules that apply to it",
-    )
-    parser.add_argument(
-        "--clusters",
-        metavar="GLOB",
-        help=builds.CLUSTERS_HELP,
+        help="read the policies, the tree and a relative --config at this commit, the base of a "
+        "change, so that a change cannot alter the rules that apply to it",
     )
     builds.add_source_option(parser)
-    builds.add_trust_option(parser)
 
 
 @contextmanager
 def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """Give the arguments with the paths of what is at `--base`, if that is given.
+    """Give the arguments with what the file says, and the paths of what is at `--base`.
 
-    `checkout` is where the repository is. Raises InputError for a path outside of the tree.
+    Without `--base`, trees are compared at commits anyway, as what Flux applies is committed.
+    Raises InputError for a path outside of the checkout.
     """
-    found = argparse.Namespace(**vars(arguments))
-    found.checkout = arguments.tree
-    if arguments.base is None:
-        # Trees are compared at commits: what Flux applies is committed.
-        if arguments.paths or not forges.is_named(arguments) or arguments.print_schedule:
-            yield found
-            return
-        found.base = "HEAD"
-    with git.snapshot(Path(arguments.tree), found.base) as older:
-        found.tree = str(older)
-        found.policies = [_at(older, path, arguments.tree) for path in arguments.policies]
-        if arguments.resources is not None:
-            found.resources = _at(older, arguments.resources, arguments.tree)
+    found = argparse.Namespace(**vars(arguments), tree=".")
+    with ExitStack() as stack:
+        if found.base is not None:
+            found.tree = str(stack.enter_context(git.snapshot(Path(), found.base)))
+        place = None
+        # An absolute path is the caller's own, and no part of a change.
+        if found.config is not None and not Path(found.config).is_absolute():
+            place = _at(found.tree, found.config)
+        vars(found).update(gate_configuration.read(found.config, place))
+        if not (found.base or found.paths or found.print_schedule) and forges.is_named(found):
+            found.base = "HEAD"
+            found.tree = str(stack.enter_context(git.snapshot(Path(), found.base)))
+        if found.base is not None:
+            found.policies = [_at(found.tree, path) for path in found.policies]
+        if found.base is not None and found.resources is not None:
+            found.resources = _at(found.tree, found.resources)
         yield found
 
 
-def _at(older: Path, path: str, tree: str) -> str:
-    """Return where a path of the tree is at a commit.
+def _at(tree: str, path: str) -> str:
+    """Return where a path of the checkout is in a tree.
 
     Links are followed there and not here, where the change itself may have put them.
     """
-    place = Path(os.path.relpath(path, tree))
-    if place.is_absolute() or ".." in place.parts:
-        raise InputError(f"{path}: is outside {tree}, so --base cannot read its earlier version")
-    return str(older / place)
+    place = Path(os.path.relpath(path))
+    if tree != "." and (place.is_absolute() or ".." in place.parts):
+        raise InputError(f"{path}: is outside the checkout, so --base cannot read it as it was")
+    return str(Path(tree) / place)
 
 
 def read(
@@ -108,7 +99,7 @@ def read(
     from krm_windows.forge.policies import Policy  # noqa: PLC0415 - the extra `forge`
     from krm_windows.forge.reach import Change, Reach, Targets  # noqa: PLC0415 - likewise
 
-    checkout = Path(arguments.checkout)
+    checkout = Path()
     if arguments.paths:
         reach = Reach(tuple(arguments.paths))
         return (
@@ -144,19 +135,20 @@ def read(
 
 
 def renewed(arguments: argparse.Namespace, forge: "Connected") -> argparse.Namespace:
-    """Return the arguments with the commit that the base has by now; with `--paths`, as they are.
+    """Return the arguments with the commit that the base has by now; by paths, as they are.
 
     It is that of the branch that is checked out, or else is gated. Raises WorkspaceError.
     """
     found = argparse.Namespace(**vars(arguments))
-    checkout = Path(arguments.tree)
+    # What names the branch is what its file said at first.
+    known = gate_configuration.read(arguments.config)
     if arguments.base is not None:
-        found.base = git.name_of(checkout, arguments.base)
-    elif not arguments.paths:
+        found.base = git.name_of(Path(), arguments.base)
+    elif not known.paths:
         found.base = git_program.fetch_branch(
-            checkout,
+            Path(),
             _REMOTE,
-            lambda: arguments.branch[0] if arguments.branch else forge.default_branch(),
+            lambda: known.branches[0] if known.branches else forge.default_branch(),
             forges.git_access(forge),
         )
     return found
@@ -166,16 +158,16 @@ def _fetch(sha: str, arguments: argparse.Namespace, forge: "Connected | None") -
     """Have the commit of an open change here, which a checkout of the branch has not."""
     if arguments.head is None and forge is not None:
         access = forges.git_access(forge)
-        git_program.fetch_commit(Path(arguments.checkout), _REMOTE, sha, access)
+        git_program.fetch_commit(Path(), _REMOTE, sha, access)
 
 
 def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:
     """Refuse policies that gate nothing: they would let every change land."""
     for name in sorted(names):
         raise InputError(
-            f"{name} gates nothing in {arguments.tree} (clusters: "
-            f"{arguments.clusters or builds.CLUSTERS}): give --tree and --clusters, or use "
-            "--paths to say what it gates"
+            f"{name} gates nothing in the checkout (clusters: "
+            f"{arguments.clusters or builds.CLUSTERS}): set clusters in the file of --config, or "
+            "paths to say what it gates"
         )
 
 
@@ -192,7 +184,7 @@ def _survey(place: str, arguments: argparse.Namespace) -> Survey:
     root = Path(place)
     inputs.check_directory(root)
     tree = Checkout.at(root)
-    hints = builds.hints(tree, arguments.source, Path(arguments.checkout))
+    hints = builds.hints(tree, arguments.source, Path())
     with ExitStack() as stack:
         # No cache: a runner has none, and what is built is little.
         builder = Builder.find(trust=arguments.trust)

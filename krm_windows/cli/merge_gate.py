@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from krm_windows import escape
-from krm_windows.cli import forges, gated, inputs, output, previews, sleeping, times
+from krm_windows.cli import forges, gated, inputs, output, previews, report, sleeping
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from krm_windows.forge.policies import Policy, Verdict
     from krm_windows.forge.reach import Changes
 
-# As the forges call them: `merge_method` of GitHub's REST API.
-METHODS = ("merge", "squash", "rebase")
-# What connections the client keeps.
-_MOST_JOBS = 64
 _EVERY = timedelta(minutes=5)
 
 
@@ -38,38 +34,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policies", metavar="POLICY", nargs="+", help="the file of a WindowPolicy")
     forges.options(parser)
     gated.options(parser)
-    parser.add_argument(
-        "--branch",
-        action="append",
-        default=[],
-        metavar="BRANCH",
-        help=(
-            "a branch whose changes are gated (repeatable; default: the repository's default "
-            "branch)"
-        ),
-    )
-    parser.add_argument(
-        "--context",
-        metavar="NAME",
-        default="krm-windows",
-        help="the name of the status (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--link", metavar="URL", default="", help="the URL that the status links to"
-    )
-    parser.add_argument(
-        "--exempt-by",
-        action="append",
-        default=[],
-        metavar="LOGIN",
-        help="a user who may exempt a change with the label window:exempt (repeatable)",
-    )
-    parser.add_argument(
-        "--exempt-file",
-        metavar="PATH",
-        default=".github/window-exempt",
-        help="the file in the base branch that lists other users who may (default: %(default)s)",
-    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--print-schedule",
@@ -99,40 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the pull request that --head belongs to, whose labels then count",
     )
     parser.add_argument("--dry-run", action="store_true", help="change nothing on the forge")
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        choices=range(1, _MOST_JOBS + 1),
-        default=16,
-        metavar="N",
-        help="how many requests to send to the forge at the same time (default: %(default)s)",
-    )
-    _merge_options(parser)
-    previews.options(parser)
-
-
-def _merge_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what is said of merging."""
-    parser.add_argument(
-        "--merge",
-        action="store_true",
-        help="merge open changes that have the label window:NAME of a policy, one after the other",
-    )
-    parser.add_argument(
-        "--approve-only", action="store_true", help="approve them, and leave merging to the forge"
-    )
-    parser.add_argument(
-        "--merge-method",
-        choices=METHODS,
-        help="how to merge (default: the forge's own default)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=times.length,
-        default=timedelta(hours=1),
-        metavar="1h",
-        help="how long to wait for the checks of a change (default: 1h)",
-    )
+    report.options(parser)
 
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
@@ -185,9 +116,9 @@ def _watch(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     with ExitStack() as stack:
         loop = _Loop(arguments, clock, _forge(arguments, clock), stack)
         code = loop.renew()
-        if loop.gate is None:
+        if loop.gate is None or loop.known is None:
             return code
-        merger = _merger(loop.gate, arguments, clock)
+        merger = _merger(loop.gate, loop.known, clock)
         while True:
             _pass(loop.gate, merger, clock)
             # An edge may be nearer than the next look at what is new.
@@ -201,7 +132,7 @@ def _watch(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
 class _Loop:
     """The gate of a loop, which goes by what the branch is in each round.
 
-    `stack` keeps the tree that the gate reads.
+    `stack` keeps the tree that the gate reads, `known` is what the file said of that.
     """
 
     arguments: argparse.Namespace
@@ -209,6 +140,7 @@ class _Loop:
     forge: "Connected"
     stack: ExitStack
     gate: "MergeGate | None" = None
+    known: argparse.Namespace | None = None
 
     def renew(self) -> ExitCode:
         """Go by the branch as it is now, or, where it cannot be read, by what it was."""
@@ -236,6 +168,7 @@ class _Loop:
                 return code
             policies, look = gated.read(versions, based, self.clock.now, self.forge)
             self.gate = _gate(self.forge, policies, look, based)
+            self.known = based
             if before is not None:
                 self.gate.known = before.known
             # What the gate before read is read no more.
@@ -304,10 +237,10 @@ def _gate(
         policies,
         context=arguments.context,
         link=arguments.link,
-        exemptions=Exemptions(frozenset(arguments.exempt_by), arguments.exempt_file),
+        exemptions=Exemptions(arguments.exempt_by, arguments.exempt_file),
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
-        bases=frozenset(arguments.branch),
+        bases=frozenset(arguments.branches),
         # By named paths the forge is asked which files an open change has.
         changed=None if arguments.paths else look,
         base="" if arguments.paths else arguments.base,
@@ -333,7 +266,7 @@ def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "
         method = Method(arguments.merge_method)
     # Whether a merge request is rebased is a setting of the project.
     if method is Method.REBASE and arguments.forge == "gitlab":
-        raise InputError("GitLab takes rebase from the project's settings: remove --merge-method")
+        raise InputError("GitLab takes rebase from the project's settings: remove mergeMethod")
     return merging.Merger(
         gate,
         clock.now,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from calls import POLICY
 from committed import CLUSTER, FLUX
+from forges import configured
 from gitea import Repository, until
 
 from krm_windows.cli import merge_gate
@@ -37,7 +38,7 @@ def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     token = repository.gitea.token("acme", "read:issue", "write:repository")
     monkeypatch.setenv("GITEA_TOKEN", token)
     where = ["--forge", "gitea", "--repo", repository.full, "--url", repository.gitea.api]
-    how = ["--paths", "apps/*", "--context", CONTEXT, "--link", "https://windows.test/"]
+    how = ["paths: [apps/*]", f"context: {CONTEXT}", "link: https://windows.test/"]
 
     merge = Gitea.merge
 
@@ -51,7 +52,8 @@ def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             before_merge()
             merge(forge, change, method)
 
-        words = ["merge-gate", str(tmp_path / "policy.yaml"), *where, *how, *options]
+        given = configured([*how, *options])
+        words = ["merge-gate", str(tmp_path / "policy.yaml"), *where, *given]
         clock = ours(at)
         monkeypatch.setattr(Gitea, "merge", merged)
         assert merge_gate.run(parser(COMMANDS, words).parse_args(words), clock) == code
@@ -195,14 +197,14 @@ def test_a_label_of_who_may_lets_it_through(
     silent = repository.pull("silent", {"apps/b.yaml": ""})
     for each in (number, silent):
         repository.label(each, "window:exempt", user="eve")
-    gate(CLOSED, "--exempt-by", "ada")
+    gate(CLOSED, "exemptBy: [ada]")
     assert "was set by eve, who is not allowed to" in capsys.readouterr().out
     assert refused(repository, number)
     for each in (number, silent):
         [label] = repository.call("GET", f"issues/{each}/labels")
         repository.call("DELETE", f"issues/{each}/labels/{label['id']}", user="eve")
         repository.label(each, "window:exempt", user="ada")
-    gate(CLOSED, "--exempt-by", "ada")
+    gate(CLOSED, "exemptBy: [ada]")
     assert "success: exempt by ada: CVE-2026-1 is exploited" in capsys.readouterr().out
     assert refused(repository, silent)
     assert repository.merge(number) == (200, "")
@@ -243,12 +245,12 @@ def test_it_merges_what_is_scheduled(
     *scheduled, other = numbers
     for number in scheduled:
         repository.label(number, "window:week")
-    gate(CLOSED, "--merge")
+    gate(CLOSED, "merge: true")
     assert [repository.is_merged(number) for number in numbers] == [False] * 3
-    gate(OPEN, "--merge", "--dry-run")
+    gate(OPEN, "merge: true", "--dry-run")
     assert [repository.is_merged(number) for number in numbers] == [False] * 3
     capsys.readouterr()
-    gate(OPEN, "--merge")
+    gate(OPEN, "merge: true")
     assert [repository.is_merged(number) for number in numbers] == [True, True, False]
     said = capsys.readouterr()
     assert [line.split()[0] for line in said.out.splitlines() if " merged: " in line] == [
@@ -269,7 +271,7 @@ def test_a_change_that_cannot_be_merged_ends_the_run(
     ]
     for number in numbers:
         repository.label(number, "window:week")
-    gate(OPEN, "--merge", code=1)
+    gate(OPEN, "merge: true", code=1)
     assert [repository.is_merged(number) for number in numbers] == [True, False, False]
     assert f"not tried, because #{numbers[1]} failed" in capsys.readouterr().out
 
@@ -291,12 +293,12 @@ def test_a_push_before_the_merge_is_not_merged(
         git(clone, "commit", "--quiet", "--amend", "--message", "Another one")
         git(clone, "push", "--quiet", "--force")
 
-    gate(OPEN, "--merge", code=1, before_merge=push)
+    gate(OPEN, "merge: true", code=1, before_merge=push)
     assert repository.head(number) != before
     assert not repository.is_merged(number)
     assert f"#{number} " in capsys.readouterr().err
     until("it can be looked at again", lambda: repository.wait_for_checks(number) is None)
-    gate(OPEN, "--merge")
+    gate(OPEN, "merge: true")
     assert repository.is_merged(number)
 
 
@@ -309,11 +311,11 @@ def test_it_approves_what_is_scheduled(
     repository.label(number, "window:week")
     token = repository.gitea.token("ada", "write:issue", "write:repository")
     monkeypatch.setenv("GITEA_TOKEN", token)
-    gate(CLOSED, "--approve-only")
+    gate(CLOSED, "approveOnly: true")
     assert repository.call("GET", f"pulls/{number}/reviews") == []
     gate(OPEN)
     assert repository.merge(number)[0] == 405
-    gate(OPEN, "--approve-only")
+    gate(OPEN, "approveOnly: true")
     [review] = repository.call("GET", f"pulls/{number}/reviews")
     assert (review["state"], review["user"]["login"]) == ("APPROVED", "ada")
     assert review["commit_id"] == repository.head(number)
@@ -357,7 +359,8 @@ def test_commits_of_open_changes_are_fetched_and_compared(
     token = repository.gitea.token("acme", "read:issue", "write:repository")
     monkeypatch.setenv("GITEA_TOKEN", token)
     where = ["--forge", "gitea", "--repo", repository.full, "--url", repository.gitea.api]
-    words = ["merge-gate", "clusters/north/policy.yaml", *where, "--context", CONTEXT]
+    given = configured([f"context: {CONTEXT}"])
+    words = ["merge-gate", "clusters/north/policy.yaml", *where, *given]
     assert merge_gate.run(parser(COMMANDS, words).parse_args(words), ours(CLOSED)) == 0
     assert repository.states(waits) == {CONTEXT: "pending"}
     assert repository.states(free) == {CONTEXT: "success"}

@@ -310,7 +310,7 @@ def test_a_merge_queue_is_answered(
         inputs = {
             "command": "merge-gate",
             "policies": "windows/policy.yaml",
-            "arguments": "--paths=apps/*",
+            "arguments": "--config=.github/merge-gate.yaml",
         }
         done = runner.act(source.place, inputs)
         assert done.code == code, done.output
@@ -350,7 +350,7 @@ def test_the_forge_and_the_token_can_be_given(fleet: Path, event: Event, source:
     inputs = {
         "command": "merge-gate",
         "policies": "windows/policy.yaml",
-        "arguments": "--paths=apps/*",
+        "arguments": "--config=.github/merge-gate.yaml",
     }
     edited(fleet, OPEN)
     with serving("gitea", *PULLS) as gitea:
@@ -440,7 +440,7 @@ def test_the_gate_runs_by_hand(server: Server, fleet: Path, event: Event, source
     inputs = {
         "command": "merge-gate",
         "policies": "windows/policy.yaml",
-        "arguments": "--paths=apps/*",
+        "arguments": "--config=.github/merge-gate.yaml",
     }
     done = replace(runner, workspace=fleet).act(source.place, inputs)
     assert done.code == 0, done.output
@@ -537,7 +537,7 @@ COMMANDS = {
     "check": "",
     "render": "--output-dir=rendered",
     "diff-comment": "",
-    "merge-gate": "--paths=apps/*",
+    "merge-gate": "--config=.github/merge-gate.yaml",
     "wait": "",
 }
 
@@ -591,7 +591,7 @@ def test_the_action_runs_nothing_of_the_checkout(
     environment["GITHUB_EVENT_NAME"] = "merge_group"
     environment["GITHUB_EVENT_PATH"] = str(fleet.parent / "event.json")
     inputs = {"command": "merge-gate", "policies": "windows/policy.yaml"}
-    inputs["arguments"] = "--paths=apps/*"
+    inputs["arguments"] = "--config=.github/merge-gate.yaml"
     done = replace(runner, workspace=fleet, environment=environment).act(source.place, inputs)
     assert (done.code, trapped.said()) == (0, set()), done.output
     assert server.latest(sha)["state"] == "success"

@@ -375,7 +375,6 @@ OF_DIRECTORIES = (
     "pending good.yaml --repo {} --base HEAD",
     "simulate good.yaml --repo {}",
     "history good.yaml --repo {}",
-    "merge-gate good.yaml --forge gitea --repo a/b --url https://gitea.example.com --tree {}",
     "render good.yaml --output-dir out --clusters {}",
     "serve --repo {}",
 )

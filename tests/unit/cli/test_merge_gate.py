@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import POLICY, program, spec
-from forges import KINDS, TOKEN, Pull, Server, serving
+from forges import KINDS, TOKEN, Pull, Server, configured, serving
 
 from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
@@ -73,7 +73,7 @@ def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def gated(server: Server, *options: str, hands: Hands | None = None) -> ExitCode:
     """Call the command."""
     where = ("--forge", server.kind, "--repo", "acme/fleet", "--url", server.address)
-    arguments = ["merge-gate", "policy.yaml", *where, *options]
+    arguments = ["merge-gate", "policy.yaml", *where, *configured(options)]
     turned = hands or Hands(THURSDAY)
     clock = Clock(turned.now, turned.sleep)
     return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
@@ -86,7 +86,7 @@ def states(server: Server) -> dict[str, str]:
 
 def test_changes_wait_by_path(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     """Each head has a status, and a line says so; the second time there is nothing to say."""
-    assert gated(server, "--paths", "apps/*", "--link", "https://windows.test/") == 0
+    assert gated(server, "paths: [apps/*]", "link: https://windows.test/") == 0
     assert states(server) == {"a": "pending", "b": "success"}
     assert server.latest("a" * 40)["target_url"] == "https://windows.test/"
     said = capsys.readouterr()
@@ -96,9 +96,9 @@ def test_changes_wait_by_path(server: Server, capsys: pytest.CaptureFixture[str]
         "#2 bbbbbbbbbbbb success: changes nothing that a window gates\n"
     )
     assert said.err == ""
-    assert gated(server, "--paths", "apps/*") == 0
+    assert gated(server, "paths: [apps/*]") == 0
     assert capsys.readouterr().out == ""
-    assert gated(server, "--paths", "apps/*", hands=Hands(MONDAY)) == 0
+    assert gated(server, "paths: [apps/*]", hands=Hands(MONDAY)) == 0
     assert states(server) == {"a": "success", "b": "success"}
 
 
@@ -108,16 +108,16 @@ def test_a_token_comes_from_a_file(
     """Or a pipe, so that it is in no environment; it wins over the one that is."""
     (policy / "token").write_text(f"{TOKEN}\n")
     monkeypatch.setenv(f"{server.kind.upper()}_TOKEN", "another")
-    assert gated(server, "--paths", "apps/*", "--token-file", "token") == 0
+    assert gated(server, "paths: [apps/*]", "--token-file", "token") == 0
     assert states(server) == {"a": "pending", "b": "success"}
     (policy / "token").write_text("\n")
     with pytest.raises(WorkspaceError, match=r"no token: .*--token-file"):
-        gated(server, "--paths", "apps/*", "--token-file", "token")
+        gated(server, "paths: [apps/*]", "--token-file", "token")
 
 
 def test_a_dry_run_says_what_would_be(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     """And sets nothing."""
-    assert gated(server, "--paths", "apps/*", "--dry-run") == 0
+    assert gated(server, "paths: [apps/*]", "--dry-run") == 0
     assert server.statuses == {}
     assert "#1 aaaaaaaaaaaa would be pending: closed until" in capsys.readouterr().out
 
@@ -133,7 +133,7 @@ def test_a_right_that_is_missing_fails_and_says_so(
             server.troubles = [(403, {}, {"message": words})]
 
     server.before = before
-    assert gated(server, "--paths", "apps/*") == 1
+    assert gated(server, "paths: [apps/*]") == 1
     said = capsys.readouterr()
     assert said.out == ""
     assert len(said.err.splitlines()) == 2
@@ -153,7 +153,7 @@ def test_a_push_while_it_runs_is_not_let_through(server: Server) -> None:
 
     server.compared = {"a" * 40: ("apps/web.yaml",), "b" * 40: second.files}
     server.before = before
-    assert gated(server, "--paths", "apps/*") == 0
+    assert gated(server, "paths: [apps/*]") == 0
     assert states(server) == {"a": "pending", "b": "success"}
 
 
@@ -164,9 +164,9 @@ def test_a_label_of_somebody_who_may_lets_it_through(
     server.pulls[0].labels = ("window:exempt",)
     server.pulls[0].events = (("ada", "window:exempt"),)
     server.pulls[0].body = "A fix.\n\nWindow-Exempt: CVE-2026-1"
-    assert gated(server, "--paths", "apps/*") == 0
+    assert gated(server, "paths: [apps/*]") == 0
     assert states(server)["a"] == "pending"
-    assert gated(server, "--paths", "apps/*", "--exempt-by", "ada") == 0
+    assert gated(server, "paths: [apps/*]", "exemptBy: [ada]") == 0
     assert server.latest("a" * 40)["description"] == "exempt by ada: CVE-2026-1"
     assert "success: exempt by ada: CVE-2026-1" in capsys.readouterr().out
 
@@ -188,13 +188,13 @@ def test_a_file_of_the_base_branch_says_who_may(
     """For every file that is gated; and where it is said is in the status."""
     exempt(server, files)
     server.files = {("main", ".github/window-exempt"): content}
-    assert gated(server, "--paths", "apps/*") == 0
+    assert gated(server, "paths: [apps/*]") == 0
     assert states(server)["a"] == state
     if state == "success":
         words = "exempt by ada (.github/window-exempt): CVE-2026-1"
         assert server.latest("a" * 40)["description"] == words
     # Another file, and none.
-    assert gated(server, "--paths", "apps/*", "--exempt-file", "OWNERS") == 0
+    assert gated(server, "paths: [apps/*]", "exemptFile: OWNERS") == 0
     assert states(server)["a"] == "pending"
 
 
@@ -204,7 +204,7 @@ def test_a_change_names_nobody_who_may(server: Server) -> None:
     for ref in ("topic", "a" * 40, "refs/pull/1/head", "HEAD", ""):
         server.files[ref, ".github/window-exempt"] = b"* @ada"
     server.files["main", ".github/window-exempt"] = b"* @bob"
-    assert gated(server, "--paths", "apps/*") == 0
+    assert gated(server, "paths: [apps/*]") == 0
     assert states(server)["a"] == "pending"
 
 
@@ -237,7 +237,7 @@ def test_many_changes_are_asked_for_at_the_same_time(server: Server, count: int)
             under_way.pop()
 
     server.before = before
-    assert gated(server, "--paths", "apps/*", "--jobs", "4") == 0
+    assert gated(server, "paths: [apps/*]", "jobs: 4") == 0
     found = [server.latest(each.sha)["state"] for each in server.pulls]
     assert found == ["success", "pending"] * (count // 2)
     assert max(most) == 4
@@ -247,7 +247,7 @@ def test_a_watch_sets_it_at_the_edge(server: Server) -> None:
     """And looks for new changes every five minutes."""
     hands = Hands(MONDAY - timedelta(minutes=7), sleeps=5)
     with pytest.raises(EnoughError):
-        gated(server, "--paths", "apps/*", "--watch", hands=hands)
+        gated(server, "paths: [apps/*]", "--watch", hands=hands)
     assert states(server) == {"a": "success", "b": "success"}
     minutes = [(each - MONDAY) // timedelta(minutes=1) for each in hands.stops]
     assert minutes == [-5, -3, -2, 0, 2]
@@ -279,7 +279,9 @@ def test_what_waits_for_a_limit_ends_when_it_is_told_to(tmp_path: Path) -> None:
         where = ("--forge", "github", "--repo", "acme/fleet", "--url", server.address)
         command = [sys.executable, "-m", "krm_windows", "merge-gate", "policy.yaml", *where]
         environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
-        with subprocess.Popen([*command, "--paths", "*"], cwd=tmp_path, env=environment) as running:
+        with subprocess.Popen(
+            [*command, *configured(["paths: ['*']"])], cwd=tmp_path, env=environment
+        ) as running:
             assert asked.wait(60)
             # It has read the answer by then, and sleeps.
             time.sleep(1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from calls import POLICY
 from committed import FLUX, MAP, Repository
-from forges import TOKEN, Pull, Server, serving
+from forges import TOKEN, Pull, Server, configured, serving
 
 from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
@@ -46,9 +46,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def gated(*options: str, at: datetime = THURSDAY, paths: bool = True) -> ExitCode:
     """Call the command."""
-    arguments = ["merge-gate", "windows/policy.yaml", *options]
-    if paths:
-        arguments += ["--paths", "apps/*"]
+    lines = ["paths: [apps/*]"] if paths else []
+    arguments = ["merge-gate", "windows/policy.yaml", *configured([*options, *lines])]
     clock = Clock(lambda: at, lambda _: None)
     return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
 
@@ -100,7 +99,9 @@ def test_a_change_opens_no_window_for_itself(
         assert gated("--base", sha, "--head", after) == expected
 
 
-def test_a_tree_below_the_top_is_gated(tmp_path: Path, tool: Callable[[str], Path]) -> None:
+def test_a_tree_below_the_top_is_gated(
+    tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A forge and git name files from the top of the repository; nothing would be gated else."""
     repository = Repository(tmp_path, tool("git"))
     below = {}
@@ -108,13 +109,10 @@ def test_a_tree_below_the_top_is_gated(tmp_path: Path, tool: Callable[[str], Pat
         below[f"fleet/{path.relative_to(tmp_path)}"] = path.read_text()
     base = repository.commit(below)
     sha = repository.commit({"fleet/apps/map.yaml": MAP.replace("web", "net")})
-    for more in ((), ("--tree", "fleet")):
-        policy = "fleet/windows/policy.yaml" if more else "windows/policy.yaml"
-        arguments = ["merge-gate", policy, "--base", base, "--head", sha, *more]
-        clock = Clock(lambda: THURSDAY, lambda _: None)
-        code = merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
-        # What is at the top is another fleet, which the change does not touch.
-        assert code == (ExitCode.CLOSED if more else ExitCode.FINE)
+    # What is at the top is another fleet, which the change does not touch.
+    assert gated("--base", base, "--head", sha, paths=False) == ExitCode.FINE
+    monkeypatch.chdir("fleet")
+    assert gated("--base", base, "--head", sha, paths=False) == ExitCode.CLOSED
 
 
 def test_open_changes_are_judged_by_the_base_in_a_checkout_of_one(
@@ -139,15 +137,55 @@ def test_a_link_of_the_change_leads_to_no_other_policy(repository: Repository) -
     assert gated("--base", repository.base, "--head", sha) == ExitCode.CLOSED
 
 
-def test_what_judges_must_be_said(repository: Repository, tmp_path: Path) -> None:
+def test_what_judges_must_be_said(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it would be the change itself; so must what is compared."""
     with pytest.raises(InputError, match="--head needs --base"):
         gated("--head", repository.base)
     with pytest.raises(WorkspaceError, match="is not a commit"):
         gated("--base", repository.base, "--head", "f" * 40)
-    with pytest.raises(InputError, match="is outside"):
-        gated("--base", repository.base, "--head", repository.base, "--tree", "apps")
-    assert tmp_path.is_dir()
+    monkeypatch.chdir("apps")
+    for what in ("windows/policy.yaml", "--config"):
+        arguments = ["../windows/policy.yaml", "--base", repository.base, "--head", repository.base]
+        if what == "--config":
+            arguments = ["policy.yaml", *arguments[1:], "--config", "../gate.yaml"]
+        arguments = ["merge-gate", *arguments]
+        with pytest.raises(InputError, match="is outside"):
+            merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments))
+
+
+def test_the_file_of_the_base_counts(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change cannot say what gates it; a file that the base has not is an error."""
+    sha = repository.commit({"apps/map.yaml": "", "gate.yaml": "paths: [docs/*]\n"})
+    on = ("--base", sha, "--head", sha, "--config", "gate.yaml")
+    assert gated(*on, paths=False) == ExitCode.FINE
+    with pytest.raises(InputError, match=r"^gate\.yaml: No such file"):
+        gated("--base", repository.base, *on[2:], paths=False)
+    before = repository.commit({"gate.yaml": "paths: [apps/*]\n"})
+    after = repository.commit({"apps/map.yaml": MAP, "gate.yaml": "paths: [docs/*]\n"})
+    on = ("--base", before, "--head", after, "--config", "gate.yaml")
+    assert gated(*on, paths=False) == ExitCode.CLOSED
+    assert "pending: closed until" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exemptby: [ada]", "exemptby: Extra inputs are not permitted"),
+        ("jobs: 0", "jobs: Input should be greater than or equal to 1"),
+        ("timeout: 0h", "timeout: must be longer than zero"),
+        ("mergeMethod: fast", "mergeMethod: Input should be 'merge', 'squash' or 'rebase'"),
+        ("- merge", "gate.yaml:1:1: an object must be a mapping"),
+        ("merge: [", "gate.yaml:2:1: did not find expected node content"),
+    ],
+)
+def test_a_wrong_file_is_said(text: str, said: str, repository: Repository) -> None:
+    """With its name and the field."""
+    sha = repository.commit({"gate.yaml": text})
+    with pytest.raises(InputError, match=r"^gate\.yaml") as raised:
+        gated("--base", sha, "--head", sha, "--config", "gate.yaml", paths=False)
+    assert said in str(raised.value)
 
 
 def event(repository: Repository, sha: str, **fields: object) -> str:
@@ -184,7 +222,7 @@ def test_labels_count_in_a_queue(repository: Repository, server: Server) -> None
     pull.labels = ("window:exempt",)
     pull.events = (("ada", "window:exempt"),)
     pull.body = "Window-Exempt: CVE-2026-1"
-    allowed = (*on(server), "--exempt-by", "ada")
+    allowed = (*on(server), "exemptBy: [ada]")
     assert gated(*allowed, "--event", event(repository, sha)) == ExitCode.FINE
     assert server.latest(sha)["description"] == "exempt by ada: CVE-2026-1"
     one = ("--base", repository.base, "--head", sha)
@@ -307,7 +345,7 @@ def test_a_branch_named_like_a_queue_lets_nothing_through(
         f"{queue}-7-{repository.base}": repository.base,
         f"{queue}-8-{repository.base}": other,
     }
-    assert gated(*on(server), "--exempt-by", "ada") == ExitCode.FINE
+    assert gated(*on(server), "exemptBy: [ada]") == ExitCode.FINE
     assert server.latest(sha)["state"] == "pending"
     assert server.latest("8" * 40)["state"] == "success"
     assert repository.base not in server.statuses

@@ -1,4 +1,4 @@
-"""`krm-windows merge-gate --merge` and `--approve-only`, against forges of ours on loopback."""
+"""`merge-gate` that merges, or approves, against forges of ours on loopback."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY
-from forges import CANNOT_BE_MERGED, KINDS, TOKEN, Pull, Server, serving
+from forges import CANNOT_BE_MERGED, KINDS, TOKEN, Pull, Server, configured, serving
 
 from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
@@ -78,7 +78,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
 def gated(server: Server, *options: str, hands: Hands | None = None) -> ExitCode:
     """Call the command."""
     where = ("--forge", server.kind, "--repo", "acme/fleet", "--url", server.address)
-    arguments = ["merge-gate", "policy.yaml", *where, "--paths", "apps/*", *options]
+    arguments = ["merge-gate", "policy.yaml", *where, *configured(["paths: [apps/*]", *options])]
     turned = hands or Hands(WEDNESDAY)
     clock = Clock(turned.now, turned.sleep)
     return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
@@ -86,22 +86,22 @@ def gated(server: Server, *options: str, hands: Hands | None = None) -> ExitCode
 
 def test_the_changes_of_a_window_are_merged(server: Server, said: Callable[[], str]) -> None:
     """Those with its label, the oldest first, each at the commit that was seen."""
-    assert gated(server, "--merge") == 0
+    assert gated(server, "merge: true") == 0
     assert server.merged == [(1, "a" * 40), (3, "c" * 40)]
     assert said() == f"#1 aaaaaaaaaaaa merged: {OPEN}#3 cccccccccccc merged: {OPEN}"
 
 
 def test_nothing_is_merged_while_it_is_closed(server: Server, said: Callable[[], str]) -> None:
     """A label counts for what touches nothing gated, too: somebody wants it in the window."""
-    assert gated(server, "--merge", hands=Hands(THURSDAY)) == 0
+    assert gated(server, "merge: true", hands=Hands(THURSDAY)) == 0
     assert server.merged == []
     assert f"#1 aaaaaaaaaaaa not merged: {CLOSED}#3 cccccccccccc not merged: {CLOSED}" in said()
 
 
-@pytest.mark.parametrize("option", ["--merge", "--approve-only"])
+@pytest.mark.parametrize("option", ["merge: true", "approveOnly: true"])
 def test_a_dry_run_changes_nothing(server: Server, said: Callable[[], str], option: str) -> None:
     """And says what would be done, and what keeps a change back."""
-    done = {"--merge": "merged", "--approve-only": "approved"}[option]
+    done = {"merge: true": "merged", "approveOnly: true": "approved"}[option]
     assert gated(server, option, "--dry-run") == 0
     assert not any(each.startswith(("POST", "PUT")) for each in server.asked)
     lines = said()
@@ -121,7 +121,7 @@ def test_checks_are_waited_for(server: Server, said: Callable[[], str]) -> None:
             first.checks = {"ci": "success"}
 
     hands.meanwhile = meanwhile
-    assert gated(server, "--merge", hands=hands) == 0
+    assert gated(server, "merge: true", hands=hands) == 0
     assert hands.slept == [15.0] * 40
     assert [number for number, _ in server.merged] == [1, 3]
     assert "merged" in said()
@@ -133,7 +133,7 @@ def test_checks_that_end_after_the_window_merge_nothing(
     """The wait ends at the very edge, and the status says that it is closed."""
     hands = Hands(THURSDAY - timedelta(seconds=40))
     server.pulls[0].checks = {"ci": "pending"}
-    assert gated(server, "--merge", hands=hands) == 0
+    assert gated(server, "merge: true", hands=hands) == 0
     assert hands.slept == [15.0, 15.0, 10.0]
     assert server.merged == []
     assert server.latest("a" * 40)["state"] == "pending"
@@ -143,9 +143,9 @@ def test_checks_that_end_after_the_window_merge_nothing(
 def test_closing_early_counts(server: Server, policy: Path) -> None:
     """A change that could not finish in the window waits for the next."""
     (policy / "policy.yaml").write_text(POLICY.replace("spec:\n", "spec:\n  closesEarly: 30m\n"))
-    assert gated(server, "--merge", hands=Hands(THURSDAY - timedelta(minutes=30))) == 0
+    assert gated(server, "merge: true", hands=Hands(THURSDAY - timedelta(minutes=30))) == 0
     assert server.merged == []
-    assert gated(server, "--merge", hands=Hands(THURSDAY - timedelta(minutes=31))) == 0
+    assert gated(server, "merge: true", hands=Hands(THURSDAY - timedelta(minutes=31))) == 0
     assert len(server.merged) == 2
 
 
@@ -175,7 +175,7 @@ def test_the_first_that_cannot_be_merged_ends_it(
 ) -> None:
     """With the reason; those behind it may need it, and are not tried."""
     setattr(server.pulls[0], trouble, True)
-    assert gated(server, "--merge") == 1
+    assert gated(server, "merge: true") == 1
     assert server.merged == []
     lines = said()
     assert "krm-windows: #1 aaaaaaaaaaaa not merged: " in lines
@@ -186,7 +186,7 @@ def test_the_first_that_cannot_be_merged_ends_it(
 def test_a_check_that_fails_ends_it(server: Server, said: Callable[[], str]) -> None:
     """It is named where the forge names it."""
     server.pulls[0].checks = {"ci": "failure", "lint": "pending"}
-    assert gated(server, "--merge") == 1
+    assert gated(server, "merge: true") == 1
     assert server.merged == []
     reason = "its pipeline has failed" if server.kind == "gitlab" else "the check ci has failed"
     assert f"#1 aaaaaaaaaaaa not merged: {reason}\n" in said()
@@ -196,7 +196,7 @@ def test_checks_without_end_end_it(server: Server, said: Callable[[], str]) -> N
     """After the time that they may take."""
     hands = Hands(WEDNESDAY)
     server.pulls[0].checks = {"ci": "pending"}
-    assert gated(server, "--merge", "--timeout", "10m", hands=hands) == 1
+    assert gated(server, "merge: true", "timeout: 10m", hands=hands) == 1
     assert sum(hands.slept) == 600
     assert "has not finished\n" in said()
 
@@ -210,7 +210,7 @@ def test_what_the_forge_works_out_is_waited_for(server: Server) -> None:
         server.pulls[0].unknown = False
 
     hands.meanwhile = meanwhile
-    assert gated(server, "--merge", hands=hands) == 0
+    assert gated(server, "merge: true", hands=hands) == 0
     assert (len(server.merged), hands.slept) == (2, [15.0])
 
 
@@ -224,7 +224,7 @@ def test_a_forge_that_looks_again_after_checks_is_waited_for(server: Server) -> 
         server.pulls[0].unknown = 40 <= len(hands.slept) < 43
 
     hands.meanwhile = meanwhile
-    assert gated(server, "--merge", hands=hands) == 0
+    assert gated(server, "merge: true", hands=hands) == 0
     assert (len(server.merged), len(hands.slept)) == (2, 43)
 
 
@@ -238,7 +238,7 @@ def test_a_merge_that_is_refused_for_a_moment_is_tried_again(server: Server) -> 
             server.troubles = [refusals.pop()]
 
     server.before = before
-    assert gated(server, "--merge", hands=hands) == 0
+    assert gated(server, "merge: true", hands=hands) == 0
     assert server.merged == [(1, "a" * 40), (3, "c" * 40)]
     assert hands.slept == [15.0, 15.0]
 
@@ -246,7 +246,7 @@ def test_a_merge_that_is_refused_for_a_moment_is_tried_again(server: Server) -> 
 def test_a_token_that_may_not_merge_ends_it(server: Server, said: Callable[[], str]) -> None:
     """In the words of the forge, and without the token."""
     server.may_merge = False
-    assert gated(server, "--merge") == 1
+    assert gated(server, "merge: true") == 1
     assert server.merged == []
     lines = said()
     words = {
@@ -277,20 +277,20 @@ def test_a_push_while_it_runs_merges_nothing(server: Server, said: Callable[[], 
         server.pulls[0].sha = "f" * 40
 
     hands.meanwhile = meanwhile
-    assert gated(server, "--merge", hands=hands) == 1
+    assert gated(server, "merge: true", hands=hands) == 1
     assert server.merged == []
     assert "#1 aaaaaaaaaaaa not merged: its head has moved to ffffffffffff: check again" in said()
 
 
-@pytest.mark.parametrize("option", ["--merge", "--approve-only"])
+@pytest.mark.parametrize("option", ["merge: true", "approveOnly: true"])
 def test_a_force_push_before_the_merge_merges_nothing(
     server: Server, said: Callable[[], str], option: str
 ) -> None:
     """The commit that was seen goes along, so the forge refuses any other."""
-    method, path = ("PUT", "1/merge") if option == "--merge" else ("POST", "1/reviews")
+    method, path = ("PUT", "1/merge") if option == "merge: true" else ("POST", "1/reviews")
     if server.kind == "gitea":
         method = "POST"
-    if server.kind == "gitlab" and option == "--approve-only":
+    if server.kind == "gitlab" and option == "approveOnly: true":
         path = "1/approve"
     pushed_at(server, method, path)
     assert gated(server, option) == 1
@@ -310,7 +310,7 @@ def test_a_window_that_closes_before_the_merge_merges_nothing(
             hands.at = THURSDAY
 
     server.before = before
-    assert gated(server, "--merge", hands=hands) == 0
+    assert gated(server, "merge: true", hands=hands) == 0
     assert server.merged == []
     assert f"#1 aaaaaaaaaaaa not merged: {CLOSED}" in said()
 
@@ -332,7 +332,7 @@ def test_a_change_that_ends_meanwhile_is_not_merged(
             server.pulls[0].state = state
 
     server.before = before
-    assert gated(server, "--merge") == code
+    assert gated(server, "merge: true") == code
     assert (1, "a" * 40) not in server.merged
     assert words in said()
 
@@ -341,7 +341,7 @@ def test_a_dry_run_waits_for_nothing(server: Server, said: Callable[[], str]) ->
     """It says what would be waited for, and goes on."""
     hands = Hands(WEDNESDAY)
     server.pulls[0].checks = {"ci": "pending"}
-    assert gated(server, "--merge", "--dry-run", hands=hands) == 0
+    assert gated(server, "merge: true", "--dry-run", hands=hands) == 0
     assert hands.slept == []
     lines = said()
     assert "has not finished\n" in lines
@@ -355,7 +355,7 @@ def test_a_forge_that_fails_ends_it(server: Server, said: Callable[[], str]) -> 
         server.troubles = [(500, {}, {})] if path.endswith("/1") else []
 
     server.before = before
-    assert gated(server, "--merge") == 1
+    assert gated(server, "merge: true") == 1
     assert server.merged == []
     assert "failed (500)\n" in said()
 
@@ -372,7 +372,7 @@ def test_a_loop_says_once_what_waits(server: Server, said: Callable[[], str]) ->
 
     hands.meanwhile = meanwhile
     with pytest.raises(KeyboardInterrupt):
-        gated(server, "--merge", "--watch", hands=hands)
+        gated(server, "merge: true", "--watch", hands=hands)
     lines = "".join(seen)
     assert lines.count("#1 aaaaaaaaaaaa not merged: closed until") == 1
     assert lines.count("#1 aaaaaaaaaaaa merged: open until") == 1
@@ -392,7 +392,7 @@ def test_an_answer_that_is_lost_is_looked_for(server: Server, said: Callable[[],
             pull.state = "merged" if pull.number == 1 else "open"
 
     server.before = before
-    assert gated(server, "--merge") == 1
+    assert gated(server, "merge: true") == 1
     lines = said()
     assert "#1 aaaaaaaaaaaa merged: " in lines
     assert "#3 cccccccccccc not merged: " in lines
@@ -413,13 +413,13 @@ def test_a_method_is_sent_along(
     server: Server, method: str | None, sent: dict[str, dict[str, object]]
 ) -> None:
     """Without one it is the forge's own; GitLab rebases by a setting of the project."""
-    options = () if method is None else ("--merge-method", method)
+    options = () if method is None else (f"mergeMethod: {method}",)
     expected = {**sent, "gitea": {"Do": method or "merge"}}.get(server.kind)
     if expected is None:
         with pytest.raises(InputError, match="GitLab takes rebase from the project's settings"):
-            gated(server, "--merge", *options)
+            gated(server, "merge: true", *options)
         return
-    assert gated(server, "--merge", *options) == 0
+    assert gated(server, "merge: true", *options) == 0
     sha = "head_commit_id" if server.kind == "gitea" else "sha"
     assert server.sent == {sha: "c" * 40, **expected}
 
@@ -429,7 +429,7 @@ def test_approving_leaves_the_merge_to_the_forge(server: Server, said: Callable[
     server.pulls[0].checks = {"ci": "pending"}
     server.pulls[0].unreviewed = True
     for _ in range(2):
-        assert gated(server, "--merge", "--approve-only") == 0
+        assert gated(server, "merge: true", "approveOnly: true") == 0
     assert server.merged == []
     assert [len(each.reviews) for each in server.pulls] == [1, 0, 1]
     assert server.pulls[0].reviews[0]["commit_id"] == "a" * 40
@@ -442,4 +442,4 @@ def test_a_policy_named_like_an_exemption_is_refused(server: Server, policy: Pat
     assert text != POLICY
     (policy / "policy.yaml").write_text(text)
     with pytest.raises(InputError, match="the label window:exempt means an exemption"):
-        gated(server, "--merge")
+        gated(server, "merge: true")
