@@ -276,25 +276,24 @@ def _durations() -> Iterator[str]:
 
 
 def _fields() -> Iterator[str]:
-    names = [shape.name.lower() for shape in SHAPES]
-    yield f"| field | {' | '.join(names)} | a cron schedule |\n"
-    yield f"|---|{'---|' * len(names)}---|\n"
+    shapes = {shape.name.lower(): shape.examples for shape in SHAPES} | {
+        "a cron schedule": SCHEDULES
+    }
     for role, fields in FIELDS.items():
-        taken = [_takes(role, shape.examples) for shape in SHAPES]
-        taken.append(_takes(role, SCHEDULES))
+        refused = [name for name, examples in shapes.items() if not _takes(role, examples)]
         named = ", ".join(f"`{field}`" for field in fields)
-        yield f"| {named} | {' | '.join(taken)} |\n"
+        yield f"- {named}: all" + (f" but {', '.join(refused)}\n" if refused else "\n")
 
 
-def _takes(role: Role, examples: tuple[str, ...]) -> str:
+def _takes(role: Role, examples: tuple[str, ...]) -> bool:
     """Say whether a field takes a shape: any example will do, as `24:00` ends things only."""
     for text in examples:
         try:
             moments.parse(text, role)
         except RefusedError:
             continue
-        return "yes"
-    return "no"
+        return True
+    return False
 
 
 def _refused() -> Iterator[str]:

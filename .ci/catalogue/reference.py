@@ -4,7 +4,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 
 from krm_windows import gateable
@@ -44,17 +44,20 @@ def fields(
     for path, node, equal in _tables(tree, "", {}):
         if equal and path.removesuffix("[]") in covered:
             continue
-        # The object itself is under the title.
+        # The object itself is under the title, and what its field says is not said again.
         if path:
-            lines += [f"## `{path}`", "", f"{node['description']}", ""]
+            lines += [f"## `{path}`", ""]
+            above = list(chain.from_iterable(written.values()))
+            if not any(row.endswith(f": {node['description']}") for row in above):
+                lines += [f"{node['description']}", ""]
         rows = list(_rows(node))
-        above = equal or _alike(rows, written)
-        known = [row for row in rows if row in written.get(above, [])]
+        alike = equal or _alike(rows, written)
+        known = [row for row in rows if row in written.get(alike, [])]
         if known:
             names = [row.split(" ")[1] for row in known]
             covered |= {f"{path}.{name.strip('`')}" for name in names}
-            anchor = re.sub(r"[^a-z]", "", above.lower())
-            lines += [f"As in [`{above}`](#{anchor}): {', '.join(names)}.", ""]
+            anchor = re.sub(r"[^a-z]", "", alike.lower())
+            lines += [f"As in [`{alike}`](#{anchor}): {', '.join(names)}.", ""]
         written[path] = rows
         rest = [row for row in rows if row not in known]
         if rest:

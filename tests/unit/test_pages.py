@@ -26,7 +26,8 @@ def committed() -> list[Path]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found = [ROOT / path for path in listed.stdout.splitlines()]
-    return [path for path in found if path.is_file() and "fixtures" not in path.parts]
+    other = {"fixtures", "templates"}
+    return [path for path in found if path.is_file() and not other & set(path.parts)]
 
 
 PAGES = committed()
