@@ -9,6 +9,7 @@ from pathlib import Path
 from krm_windows.cli import times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.flux import Given, Hints, cluster_directories
+from krm_windows.flux.builds import whole
 from krm_windows.krm import InputError
 from krm_windows.system import remotes, tops
 from krm_windows.system.cache import Cache
@@ -152,6 +153,40 @@ def repository(directory: Path) -> Path:
     """Return the top of the repository that a directory is in, itself where it is in none."""
     directory = directory.resolve()
     return tops.top(directory) or directory
+
+
+def add_whole_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what a kustomization that is built whole may read."""
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=(
+            "the directory whose files a kustomization may read (default: the Git repository "
+            "around it, else its own)"
+        ),
+    )
+    add_trust_option(parser)
+
+
+def built(path: str, arguments: argparse.Namespace, *, fetches: bool = False) -> bytes | None:
+    """Build a kustomization from the files below `--root`; None where nothing is there to do so.
+
+    Raises LeftOutError where a part of it cannot be built, InputError where it is outside.
+    """
+    place = Path(path).resolve()
+    tree = Checkout.at(arguments.root or repository(place))
+    if not place.is_relative_to(tree.root):
+        raise InputError(f"{path}: must be inside {tree.root}, because only files there are read")
+    builder = Builder.find(trust=arguments.trust or fetches)
+    if builder is None:
+        return None
+    with builder:
+        # kustomize fetches remote bases with git: that needs the user's keys and proxies.
+        if fetches:
+            builder.allow_network()
+        # As kustomize wants paths: with slashes, below the root of the copy.
+        return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
 
 
 def cache(checked: Path, given: Path | None) -> Cache | None:

@@ -10,13 +10,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from krm_windows import SOURCE, escape, gateable, rules
+from krm_windows import SOURCE, escape, rules
 from krm_windows.cli import builds, inputs, output, progress, rendered, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import (
     Cluster,
-    Finding,
-    Object,
     Survey,
     cluster_directories,
     names,
@@ -230,19 +228,12 @@ def _default(names: Collection[str]) -> str:
 
 def _log_unread(found: Survey) -> None:
     """Say what could not be built, so that nobody takes what is proposed for all there is."""
-    lines = []
     for notice in found.notices:
         # Hints are for `check --repo`, which shows all of them.
-        if notice.rule.severity is not Severity.ERROR:
-            continue
-        # What was built, and not written in a file, has its name alone.
-        place = f"{notice.file}:{notice.line}"
-        if not notice.file:
-            place = str(notice.about)
-        lines.append(f"{place}: {notice.message}")
-    # Clusters that share a directory meet with the same.
-    for line in dict.fromkeys(lines):
-        output.log(line)
+        if notice.rule.severity is Severity.ERROR:
+            # What was built, and not written in a file, has its name alone.
+            place = f"{notice.file}:{notice.line}" if notice.file else notice.about
+            output.log(f"{place}: {notice.message}")
 
 
 def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
@@ -253,18 +244,8 @@ def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
             f"cluster {cluster.name}: everything in it is already gated by a policy: "
             f"{_policies(cluster, tree)}; edit it there"
         )
-    if proposed.suspended:
-        left = "; ".join(map(_until_removed, proposed.suspended))
-        return f"cluster {cluster.name}: nothing can be gated: left out: {left}"
-    if proposed.shared:
-        shared = ", ".join(
-            f"{kind} {namespace}/{name}" for _, kind, namespace, name in proposed.shared
-        )
-        return (
-            f"cluster {cluster.name}: nothing can be gated: {cluster.first} applies "
-            f"{cluster.root}, and with it the same objects as {shared}; move what they apply out "
-            "of that directory"
-        )
+    if proposed.left_out:
+        return f"cluster {cluster.name}: nothing can be gated: {'; '.join(_left_out(proposed))}"
     if not cluster.complete:
         return (
             f"cluster {cluster.name}: part of what {cluster.root} applies could not be built or "
@@ -323,24 +304,18 @@ def _described(
     gated = len(proposed.gated)
     if gated:
         lines.append(f"left out: {gated} already gated by other policies")
-    for _, kind, namespace, name in proposed.unnamed:
-        lines.append(
-            f"left out: {kind} {namespace}/{name}, whose name is known only in the cluster"
-        )
     for each in proposed.freed:
         field = ".".join(each.path)
         lines.append(f"removed: `{field}: false` of {each.item}, because it would undo every close")
-    lines += (f"left out: {_until_removed(item)}" for item in proposed.suspended)
-    for _, kind, namespace, name in proposed.shared:
-        lines.append(
-            f"left out: {kind} {namespace}/{name}, because {cluster.first} applies the same objects"
-        )
-    for (_, kind, namespace, name), waiting in proposed.needed.items():
-        lines.append(
-            f"left out: {kind} {namespace}/{name}, because {waiting} waits for it and stays open"
-        )
+    lines += _left_out(proposed)
     lines += _unread(found)
     return lines
+
+
+def _left_out(proposed: Proposed) -> Iterator[str]:
+    """Yield what is no target, and why."""
+    for (_, kind, namespace, name), why in proposed.left_out.items():
+        yield f"left out: {kind} {namespace}/{name}, {why}"
 
 
 def _left_as_root(tree: Checkout, cluster: Cluster) -> Iterator[str]:
@@ -367,34 +342,14 @@ def _left_as_root(tree: Checkout, cluster: Cluster) -> Iterator[str]:
         )
 
 
-def _until_removed(item: Object) -> str:
-    """Say what `suspend` of an object in Git does to the windows, and what to do."""
-    row = gateable.find(item.kind, item.api_version)
-    path = row.field if row else ("spec", "suspend")
-    where = item.file or "what builds it"
-    if item.get(*path) is True:
-        does = "keeps it closed for good, as a window opens only what it has closed"
-    else:
-        does = "would undo every close"
-    value = str(item.get(*path)).lower()
-    return f"{item}, until `{path[-1]}: {value}` is removed from {where}: it {does}"
-
-
 def _unread(found: Survey) -> Iterator[str]:
     """Say what could not be read, and so is not proposed: some of it, and how much more."""
     notices = [each for each in found.notices if each.rule is rules.NOT_FOLLOWED]
     for notice in notices[:_FEW]:
-        yield f"not read: {_of(notice)}{notice.message}"
+        yield f"not read: {notice.about or f'{notice.file}:{notice.line}'}: {notice.message}"
     more = len(notices) - _FEW
     if more > 0:
         yield f"not read: {more} more; `krm-windows check --repo` lists them"
-
-
-def _of(notice: Finding) -> str:
-    """Say what a notice is about."""
-    if notice.about is not None:
-        return f"{notice.about}: "
-    return f"{notice.file}:{notice.line}: "
 
 
 def _draft(cluster: Cluster, place: Place, arguments: argparse.Namespace) -> Draft:
@@ -409,9 +364,7 @@ def _draft(cluster: Cluster, place: Place, arguments: argparse.Namespace) -> Dra
         opens=arguments.opens or OPENS,
         closes=arguments.closes or CLOSES,
         today=times.today(),
-        file=place.policy,
-        schema=place.schema,
-        render=place.render(),
+        place=place,
     )
 
 
@@ -468,22 +421,16 @@ def _write(
     freed = layout.without_suspension(proposed.freed)
     kustomization = layout.listed(tree, place)
     schema = kinds.read("WindowPolicy", "json").encode()
-    # An editor shows by the schema what a field means, and what it may be.
-    made = {
-        layout.SCHEMA: schema,
-        place.policy: text.encode(),
-        **freed,
-    }
     top = Path(tree.root)
-    files.put(top, made)
+    # An editor shows by the schema what a field means, and what it may be.
+    files.put(top, {layout.SCHEMA: schema, place.policy: text.encode(), **freed})
     command = RenderCommand(tuple(shlex.split(place.render())[len(CALL) :]))
     renewal = rendered.renew(top, Output(command, (), frozenset()), Path.cwd())
     rendered.write(top, renewal.edits)
     # At last: until it lists what is there, it can be built, and so be rendered from.
     files.put(top, kustomization)
-    windows = [f"{place.rendered}/ ({counted(len(renewal.edits), 'file')})"]
-    if not renewal.edits:
-        windows = []
+    number = counted(len(renewal.edits), "file")
+    windows = [f"{place.rendered}/ ({number})"] if renewal.edits else []
     return [place.policy, *windows, *kustomization, *freed, layout.SCHEMA], renewal
 
 
@@ -497,13 +444,14 @@ def _next(
     lines = [f"written: {', '.join(written)}", "next:"]
     # The commands name paths as the repository has them, so that they can be kept in CI.
     if arguments.directory != Path():
-        quoted = shlex.quote(str(arguments.directory))
-        lines.append(f"  cd {quoted}")
-    calendar = shlex.join(["krm-windows", "calendar", place.policy])
-    lines.append(f"  {calendar}")
-    lines.append(f"  {shlex.join(_check(tree, place, arguments))}")
-    lines += ["whenever you have edited the policy:", f"  {place.render()}"]
-    return lines
+        lines.append(f"  cd {shlex.quote(str(arguments.directory))}")
+    return [
+        *lines,
+        f"  krm-windows calendar {shlex.quote(place.policy)}",
+        f"  {shlex.join(_check(tree, place, arguments))}",
+        "whenever you have edited the policy:",
+        f"  {place.render()}",
+    ]
 
 
 def _check(tree: Checkout, place: Place, arguments: argparse.Namespace) -> Iterator[str]:

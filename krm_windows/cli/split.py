@@ -15,7 +15,7 @@ from krm_windows.classes.partition import Partition
 from krm_windows.cli import builds, destinations, inputs, output, report
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux.builds import LeftOutError, whole
+from krm_windows.flux.builds import LeftOutError
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
 from krm_windows.krm import InputError, KubeObject, documents
@@ -23,9 +23,8 @@ from krm_windows.plurals import counted
 from krm_windows.preview import placements
 from krm_windows.render import KUSTOMIZATION, split
 from krm_windows.results import Result, fails
-from krm_windows.system.checkout import Checkout
 from krm_windows.system.files import Folder
-from krm_windows.system.kustomize import NAMES, Builder
+from krm_windows.system.kustomize import NAMES
 from krm_windows.system.reading import is_kustomization, kustomizations
 
 # A directory for each class.
@@ -72,15 +71,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write nothing; exit 1 with a diff if DIR is out of date",
     )
-    parser.add_argument(
-        "--root",
-        type=Path,
-        metavar="DIR",
-        help=(
-            "the directory whose files the base may read (default: the Git repository around "
-            "it, else the base itself)"
-        ),
-    )
+    builds.add_whole_options(parser)
     parser.add_argument(
         "--allow-network",
         action="store_true",
@@ -89,7 +80,6 @@ def options(parser: argparse.ArgumentParser) -> None:
             "only for bases you trust"
         ),
     )
-    builds.add_trust_option(parser)
     report.options(parser)
 
 
@@ -157,7 +147,7 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     if path == inputs.STDIN:
         return inputs.objects(inputs.STDIN)
     if is_kustomization(Path(path)):
-        return documents(_built(Path(path), arguments))
+        return documents(_built(path, arguments))
     # `kustomize build` would make other objects of these files than are in them.
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
@@ -167,29 +157,20 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     return inputs.resources(path)
 
 
-def _built(base: Path, arguments: argparse.Namespace) -> bytes:
+def _built(base: str, arguments: argparse.Namespace) -> bytes:
     """Build a kustomization from a copy of the files below the root that it names."""
-    tree = Checkout.at(arguments.root or builds.repository(base))
     fetches = arguments.allow_network
-    place = base.resolve()
-    if not place.is_relative_to(tree.root):
-        raise InputError(f"{base}: must be inside {tree.root}, because only files there are read")
-    builder = Builder.find(trust=arguments.trust or fetches)
-    if builder is None:
-        # Unlike `verify`, this writes files that are applied: files read as they are would be a
-        # guess.
+    try:
+        content = builds.built(base, arguments, fetches=fetches)
+    except LeftOutError as error:
+        advice = ""
+        if error.remote and not fetches:
+            advice = "; use --allow-network to fetch remote parts of a base that you trust"
+        raise InputError(f"{base}: cannot be split: {error}{advice}") from error
+    # Unlike `verify`, this writes files that are applied: files read as they are would be a guess.
+    if content is None:
         raise InputError(f"{base} is a kustomization: install {NAMES} to build it")
-    with builder:
-        # kustomize fetches remote bases with git: that needs the user's keys and proxies.
-        if fetches:
-            builder.allow_network()
-        try:
-            return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
-        except LeftOutError as error:
-            advice = ""
-            if error.remote and not fetches:
-                advice = "; use --allow-network to fetch remote parts of a base that you trust"
-            raise InputError(f"{base}: cannot be split: {error}{advice}") from error
+    return content
 
 
 def _apart(base: str, output: Path) -> None:

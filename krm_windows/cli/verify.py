@@ -8,14 +8,12 @@ from krm_windows.emit.delivery import FOLDERS
 from krm_windows.emit.header import is_rendered
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
-from krm_windows.flux.builds import LeftOutError, whole
+from krm_windows.flux.builds import LeftOutError
 from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.render import KUSTOMIZATION
 from krm_windows.results import Result
 from krm_windows.system import walk
-from krm_windows.system.checkout import Checkout
-from krm_windows.system.kustomize import Builder
 from krm_windows.system.reading import is_kustomization
 
 
@@ -39,16 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster it was built for (default: buildFor)"
     )
-    parser.add_argument(
-        "--root",
-        type=Path,
-        metavar="DIR",
-        help=(
-            "the directory whose files a kustomization may read (default: the Git repository "
-            "around it, else its own)"
-        ),
-    )
-    builds.add_trust_option(parser)
+    builds.add_whole_options(parser)
     report.options(parser)
 
 
@@ -94,24 +83,15 @@ def _built(path: str, arguments: argparse.Namespace) -> list[KubeObject]:
 
     That is what kustomize builds, where it is there, else what the files hold.
     """
-    place = Path(path)
-    if path == inputs.STDIN or not is_kustomization(place):
+    if path == inputs.STDIN or not is_kustomization(Path(path)):
         return inputs.resources(path)
+    try:
+        # Nothing is fetched: a proof must not depend on what a server answers today.
+        content = builds.built(path, arguments)
+    except LeftOutError as error:
+        # What is left out of a build (a remote base, say) could hold the very object that is to be
+        # proved.
+        advice = f"pipe the output of `kustomize build {path}` into `krm-windows verify -`"
+        raise InputError(f"{path}: cannot be verified: {error}; {advice}") from error
     # Without kustomize the files are judged as they are.
-    builder = Builder.find(trust=arguments.trust)
-    if builder is None:
-        return inputs.resources(path)
-    tree = Checkout.at(arguments.root or builds.repository(place))
-    if not place.resolve().is_relative_to(tree.root):
-        raise InputError(f"{path}: must be inside {tree.root}, because only files there are read")
-    # As kustomize wants paths: with slashes, below the root of the copy.
-    directory = place.resolve().relative_to(tree.root).as_posix()
-    with builder:
-        try:
-            # Nothing is fetched: a proof must not depend on what a server answers today.
-            return documents(whole(tree, directory, builder, fetches=False))
-        except LeftOutError as error:
-            # What is left out of a build (a remote base, say) could hold the very object that is to
-            # be proved.
-            advice = f"pipe the output of `kustomize build {path}` into `krm-windows verify -`"
-            raise InputError(f"{path}: cannot be verified: {error}; {advice}") from error
+    return inputs.resources(path) if content is None else documents(content)

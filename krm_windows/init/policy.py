@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from krm_windows import escape
 from krm_windows.flux.model import Identity
+from krm_windows.init.files import Place
 from krm_windows.init.targets import Proposed
 from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import render
@@ -51,8 +52,7 @@ class Draft:
     """What a first policy says.
 
     `opens` and `closes` are moments such as `Mon-Thu 09:00` and `16:00`; the example in its comment
-    is of the year that it is `today` in its zone. `file`, `schema` and `render` are what its head
-    names: its path, the path of the schema from there, and the command that renders it.
+    is of the year that it is `today` in its zone. Its `place` says where it goes.
     """
 
     name: str
@@ -63,23 +63,20 @@ class Draft:
     opens: str
     closes: str
     today: Today
-    file: str
-    schema: str
-    render: str
+    place: Place
 
 
 def write(draft: Draft, proposed: Proposed) -> str:
     """Return the file of a policy."""
     # A directory's name may hold anything, a line end included, which would end the comment.
     head = _HEAD.format(
-        schema=escape.line(draft.schema),
+        schema=escape.line(draft.place.schema),
         cluster=escape.line(draft.cluster),
-        file=escape.line(draft.file),
-        render=escape.line(draft.render),
+        file=escape.line(draft.place.policy),
+        render=escape.line(draft.place.render()),
     )
-    count = f"{len(proposed.targets)} objects"
-    if len(proposed.targets) == 1:
-        count = "one object"
+    number = len(proposed.targets)
+    count = "one object" if number == 1 else f"{number} objects"
     year = draft.today.on(clocks.named(draft.zone)).year
     # Values are written by the writer of YAML, so that none is read as something else.
     parts = [

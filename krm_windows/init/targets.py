@@ -37,20 +37,15 @@ class Proposed:
     """What a policy in the directory of a cluster may gate.
 
     `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
-    that no file of the cluster's own directory has. Left out are `gated`, as another policy has
-    them, `unnamed`, as only the cluster knows their whole names, `suspended`, which say in Git
-    whether they are, and would undo what a window does, `shared`, which apply what the root
-    applies as well, at any time, and `needed`, for which one of those waits, which has its name
-    there. `freed` are targets that have to lose `suspend: false`.
+    that no file of the cluster's own directory has. Another policy has those that are `gated`;
+    others are `left_out`, each with the reason. `freed` are targets that have to lose
+    `suspend: false`.
     """
 
     targets: tuple[Identity, ...]
     beyond: frozenset[Identity]
     gated: tuple[Identity, ...]
-    unnamed: tuple[Identity, ...]
-    suspended: tuple[Object, ...]
-    shared: tuple[Identity, ...]
-    needed: Mapping[Identity, str]
+    left_out: Mapping[Identity, str]
     freed: tuple[Freed, ...]
 
 
@@ -84,16 +79,34 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     wanted -= needed.keys()
     # One that stays open anyway needs no line taken away.
     freed = tuple(one for one in freed if one.item.identity in wanted)
+    same = f"because {cluster.first} applies the same objects"
     return Proposed(
         targets=tuple(sorted(wanted)),
         beyond=frozenset(wanted - own_files),
         gated=tuple(sorted(gated)),
-        unnamed=tuple(sorted(unnamed)),
-        suspended=tuple(suspended),
-        shared=tuple(sorted(shared)),
-        needed=dict(sorted(needed.items())),
+        left_out={
+            **dict.fromkeys(sorted(unnamed), "whose name is known only in the cluster"),
+            **{item.identity: _until_removed(item) for item in suspended},
+            **dict.fromkeys(sorted(shared), same),
+            **{
+                each: f"because {needed[each]} waits for it and stays open"
+                for each in sorted(needed)
+            },
+        },
         freed=freed,
     )
+
+
+def _until_removed(item: Object) -> str:
+    """Say what `suspend` of an object in Git does to the windows, and what to do."""
+    row = gateable.find(item.kind, item.api_version)
+    path = row.field if row else ("spec", "suspend")
+    closed = item.get(*path)
+    does = "would undo every close"
+    if closed is True:
+        does = "keeps it closed for good, as a window opens only what it has closed"
+    where = item.file or "what builds it"
+    return f"until `{path[-1]}: {str(closed).lower()}` is removed from {where}: it {does}"
 
 
 def _sharing(

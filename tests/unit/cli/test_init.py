@@ -438,9 +438,7 @@ def test_where_the_root_applies_all_as_well_nothing_is_written(
     write(repository, {f"{below}/apps.yaml": twice, f"{below}/shared/config.yaml": CONFIG})
     code, _, err = called(capsys, "init", str(repository), "--yes")
     assert code == 1
-    assert (
-        "applies clusters/production, and with it the same objects as Kustomization flux-sys" in err
-    )
+    assert "because Kustomization flux-system/flux-system applies the same objects" in err
 
 
 def test_what_blocks_something_that_stays_open_is_left_out(
