@@ -55,23 +55,23 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChangeSummary:
     """What is said of a change beside its hours: a `text`, and the override it makes or ends."""
 
     text: str = ""
     override: str | None = None
 
 
-def _nothing(_: Proposal) -> Said:
+def _nothing(_: Proposal) -> ChangeSummary:
     """Say nothing more."""
-    return Said()
+    return ChangeSummary()
 
 
 def run(
     arguments: argparse.Namespace,
     change: Change,
     at: datetime,
-    describe: Callable[[Proposal], Said] = _nothing,
+    describe: Callable[[Proposal], ChangeSummary] = _nothing,
     *,
     urgent: bool = False,
 ) -> ExitCode:
@@ -108,11 +108,11 @@ def run(
         new = _changed(old, change, arguments.policy)
         proposal = propose(old, new, items, view, around.gated)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
-        written = Written()
-        target = _Target(path, top, outputs, tree)
+        written = WriteOutcome()
+        target = _PolicyFile(path, top, outputs, tree)
         if arguments.dry_run and not failed:
             edits = {target.policy: proposal.content}
-            written = Written(renewals=tuple(rendered.rehearse(top, outputs, edits)), top=top)
+            written = WriteOutcome(renewals=tuple(rendered.rehearse(top, outputs, edits)), top=top)
         elif not failed:
             written = _write(target, proposal, arguments, urgent=urgent)
     show = _show_json if arguments.output == "json" else _show_text
@@ -135,7 +135,7 @@ def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteOutcome:
     """What became of a change: whether any file `is_written`, and in which commit if in one.
 
     `renewals` are of what was rendered from it, below the `top` of the repository.
@@ -172,7 +172,7 @@ class Written:
         return [*steps, "push", "reconcile"]
 
 
-class _Target(NamedTuple):
+class _PolicyFile(NamedTuple):
     """The file of a policy, what is rendered from it below a `top`, and where Git has both."""
 
     path: Path
@@ -187,12 +187,12 @@ class _Target(NamedTuple):
 
 
 def _write(
-    target: _Target,
+    target: _PolicyFile,
     proposal: Proposal,
     arguments: argparse.Namespace,
     *,
     urgent: bool,
-) -> Written:
+) -> WriteOutcome:
     """Write the policy, and render what is rendered from it; commit both, if so wanted.
 
     Where `render` finds an error nothing is written, but for what is `urgent`. What cannot be
@@ -207,7 +207,7 @@ def _write(
         renewals = [rendered.renew(target.top, each, here) for each in target.outputs]
         if not urgent and any(map(fails, (each.results for each in renewals))):
             rendered.write(target.top, undo)
-            return Written(renewals=tuple(renewals))
+            return WriteOutcome(renewals=tuple(renewals))
         edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
         paths = [target.top / path for path in edits]
         if target.tree is not None:
@@ -223,14 +223,14 @@ def _write(
         # The files and the history say the same again; what git said is shown.
         rendered.write(target.top, undo)
         raise
-    return Written(is_written, commit, tuple(renewals), target.top)
+    return WriteOutcome(is_written, commit, tuple(renewals), target.top)
 
 
 def _show_json(
     arguments: argparse.Namespace,
     proposal: Proposal,
-    said: Said,
-    written: Written,
+    said: ChangeSummary,
+    written: WriteOutcome,
 ) -> None:
     results = _located(arguments, proposal, written)
     record: dict[str, object] = {
@@ -255,8 +255,8 @@ def _show_json(
 def _show_text(
     arguments: argparse.Namespace,
     proposal: Proposal,
-    said: Said,
-    written: Written,
+    said: ChangeSummary,
+    written: WriteOutcome,
 ) -> None:
     output.log_results(_located(arguments, proposal, written))
     text = changes.text([turn.difference for turn in proposal.changed], output.width())
@@ -269,7 +269,9 @@ def _show_text(
         output.show_words(f"{escape.line(line)}\n")
 
 
-def _located(arguments: argparse.Namespace, proposal: Proposal, written: Written) -> list[Result]:
+def _located(
+    arguments: argparse.Namespace, proposal: Proposal, written: WriteOutcome
+) -> list[Result]:
     """Return what was found, with the lines that the file has after the change."""
     results = proposal.results
     known = {(result.rule, result.message) for result in results}
@@ -279,7 +281,9 @@ def _located(arguments: argparse.Namespace, proposal: Proposal, written: Written
     return report.located(results, {arguments.policy: proposal.new}, arguments.resources)
 
 
-def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written) -> Iterator[str]:
+def _outcome(
+    arguments: argparse.Namespace, proposal: Proposal, written: WriteOutcome
+) -> Iterator[str]:
     """Say in a line what became of the file, and of each directory that is rendered from it."""
     file = arguments.policy
     if written.commit is not None:

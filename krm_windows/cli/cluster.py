@@ -88,14 +88,14 @@ class ClusterState:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PolicyInCluster:
     """A policy, and how its cluster is asked."""
 
     source: Source
     arguments: argparse.Namespace
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> "Asked":
+    def of(cls, arguments: argparse.Namespace) -> "PolicyInCluster":
         """Read the policy; raises InputError where it cannot be read."""
         # The same stream cannot be read twice: the second reader would find it empty.
         if arguments.policy == arguments.filename == inputs.STDIN:

@@ -24,7 +24,7 @@ from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.fleet.output import ClusterOutcome, FleetOutput
 from krm_windows.fleet.policies import FleetPolicy
-from krm_windows.fleet.rendering import Files, Fleet, Rendered
+from krm_windows.fleet.rendering import Files, Fleet, RenderedFiles
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted, some
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.ERROR if arguments.check and number else code
 
 
-def _base(wanted: Fleet, policies: Mapping[str, KubeObject]) -> tuple[Rendered, list[Result]]:
+def _base(wanted: Fleet, policies: Mapping[str, KubeObject]) -> tuple[RenderedFiles, list[Result]]:
     """Render what all clusters share; return it with all that is to be said of the policies."""
     base = wanted.base()
     said = list(base.results)

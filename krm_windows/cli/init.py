@@ -28,7 +28,7 @@ from krm_windows.init import files as layout
 from krm_windows.init import policy
 from krm_windows.init.files import Place
 from krm_windows.init.policy import Draft
-from krm_windows.init.targets import Proposed, propose
+from krm_windows.init.targets import FirstTargets, propose
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.policy.load import load
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.of(failed=not renewal.is_known)
 
 
-def _delivery(tree: Checkout, cluster: Cluster, proposed: Proposed) -> str:
+def _delivery(tree: Checkout, cluster: Cluster, proposed: FirstTargets) -> str:
     """Return the file of the root where `render` needs it, and does not read it with the rest."""
     if all(namespace == cluster.first.namespace for _, _, namespace, _ in proposed.targets):
         return ""
@@ -236,7 +236,7 @@ def _log_unread(found: Survey) -> None:
             output.log(f"{place}: {notice.message}")
 
 
-def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
+def _nothing(cluster: Cluster, proposed: FirstTargets, tree: Checkout) -> str:
     """Say why a cluster has nothing that a policy could gate."""
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
@@ -295,7 +295,7 @@ def _show(lines: Sequence[str]) -> None:
 def _described(
     found: Survey,
     cluster: Cluster,
-    proposed: Proposed,
+    proposed: FirstTargets,
 ) -> list[str]:
     """Say what was found, a line for each fact."""
     lines = [f"targets in cluster {cluster.name}, closed outside the windows:"]
@@ -312,7 +312,7 @@ def _described(
     return lines
 
 
-def _left_out(proposed: Proposed) -> Iterator[str]:
+def _left_out(proposed: FirstTargets) -> Iterator[str]:
     """Yield what is no target, and why."""
     for (_, kind, namespace, name), why in proposed.left_out.items():
         yield f"left out: {kind} {namespace}/{name}, {why}"
@@ -410,7 +410,7 @@ def _check_options(text: str) -> None:
 def _write(
     tree: Checkout,
     place: Place,
-    proposed: Proposed,
+    proposed: FirstTargets,
     text: str,
 ) -> tuple[Sequence[str], Renewal]:
     """Write the policy, its schema, what is rendered of it, and the kustomization that lists that.

@@ -11,7 +11,7 @@ from functools import partial
 
 from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, report, times
-from krm_windows.cli.changed import Said
+from krm_windows.cli.changed import ChangeSummary
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, PolicyError, Wanted
@@ -123,12 +123,12 @@ def _wanted(arguments: argparse.Namespace, now: datetime) -> Wanted:
     )
 
 
-def _turns(proposal: Proposal, name: str | None) -> Said:
+def _turns(proposal: Proposal, name: str | None) -> ChangeSummary:
     """Say what holds now through the change, and what else would; of which override."""
-    return Said(proposal.spoken_turns, name)
+    return ChangeSummary(proposal.spoken_turns, name)
 
 
-def _made(proposal: Proposal, wanted: Wanted) -> Said:
+def _made(proposal: Proposal, wanted: Wanted) -> ChangeSummary:
     """Say what holds now, and which instant the end was taken for."""
     said = _turns(proposal, wanted.name)
     return replace(said, text=overrides.spoken_end(proposal.new, wanted) + said.text)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from krm_windows.cli import builds, cluster, output, pending_revisions, previews, report, written
 from krm_windows.cli.arguments import output_format, policy
-from krm_windows.cli.cluster import Asked
+from krm_windows.cli.cluster import PolicyInCluster
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.pending_revisions import Lookup
 from krm_windows.exit_codes import ExitCode
@@ -79,7 +79,7 @@ def _of_cluster(
     looking: Lookup | None, arguments: argparse.Namespace
 ) -> tuple[Pending | None, datetime, ExitCode]:
     """Say what waits by the objects of a cluster."""
-    asked = Asked.of(arguments)
+    asked = PolicyInCluster.of(arguments)
     answer = asked.judged()
     code = report.show(answer.results, strict=arguments.strict)
     # A policy that is wrong has no targets to ask for.

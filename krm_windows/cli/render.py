@@ -80,7 +80,7 @@ def _compared(folder: Folder, files: Mapping[str, bytes], *, shows_diff: bool) -
     return ExitCode.of(failed=bool(diffs))
 
 
-class Rendered(NamedTuple):
+class SingleRendering(NamedTuple):
     """What a policy yields for one cluster.
 
     The `files` by name for a `folder`, which is None where an error among the `results` leaves
@@ -92,7 +92,7 @@ class Rendered(NamedTuple):
     files: Mapping[str, bytes] = {}
 
 
-def rendered(arguments: argparse.Namespace) -> Rendered:
+def rendered(arguments: argparse.Namespace) -> SingleRendering:
     """Render one policy for one cluster, and write nothing."""
     if len(arguments.policies) != 1:
         raise UsageError(
@@ -106,7 +106,7 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
     if file != inputs.STDIN:
         results = [*results, *applied.check(config, file)]
     if plan is None:
-        return Rendered(report.located(results, {file: config}, arguments.resources))
+        return SingleRendering(report.located(results, {file: config}, arguments.resources))
     beside = () if file == inputs.STDIN else (Path(file),)
     existing = ExistingOutput(arguments.output_dir, resources=lambda _: items, beside=beside)
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
@@ -128,7 +128,7 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
     results = report.located(results, {file: config}, arguments.resources)
     files = render.rendered(plan, manifests, delivery)
     signed = command.signed(files, command.called(arguments, tops.top))
-    return Rendered(results, _folder(plan, arguments.output_dir), signed)
+    return SingleRendering(results, _folder(plan, arguments.output_dir), signed)
 
 
 def _older(path: Path) -> Iterable[bytes]:

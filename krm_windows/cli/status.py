@@ -5,7 +5,7 @@ from functools import partial
 
 from krm_windows.cli import cluster, output, previews, report, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
-from krm_windows.cli.cluster import Asked, ClusterState
+from krm_windows.cli.cluster import ClusterState, PolicyInCluster
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
     _check(arguments)
-    asked = Asked.of(arguments)
+    asked = PolicyInCluster.of(arguments)
     if arguments.wait:
         return _wait(asked, clock)
     answer = asked.judged()
@@ -63,7 +63,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--wait waits for what holds now, so it cannot be used with --at")
 
 
-def _wait(asked: Asked, clock: Clock) -> ExitCode:
+def _wait(asked: PolicyInCluster, clock: Clock) -> ExitCode:
     """Ask until all is as it should be; on the way say what is missing, once."""
     timeout = asked.arguments.timeout
     deadline = None if timeout is None else clock.now() + timeout

@@ -36,7 +36,7 @@ class Field(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DatedEntry:
     """A freeze, or a window, from `starts` to `ends`: two dates, the last included, or two times.
 
     A naive time is one on the policy's clock.
@@ -47,7 +47,7 @@ class Entry:
     reason: str
 
 
-def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
+def render(entries: Iterable[DatedEntry], field: Field = Field.FREEZES) -> str:
     """Write entries as a field of a policy's spec, in the order of their dates.
 
     Raises ValueError where they are more than a policy can be read with.
@@ -71,9 +71,9 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
     return render_yaml({field.value: named})
 
 
-def _joined(entries: Iterable[Entry]) -> list[Entry]:
+def _joined(entries: Iterable[DatedEntry]) -> list[DatedEntry]:
     """Sort entries, each once, and join days of one reason that follow each other."""
-    joined: list[Entry] = []
+    joined: list[DatedEntry] = []
     # Where the latest days of each reason are: in this order, no earlier ones can go on.
     latest: dict[str, int] = {}
     for entry in sorted(set(entries), key=_order):
@@ -91,7 +91,7 @@ def _joined(entries: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
-def _order(entry: Entry) -> tuple[str, str, str]:
+def _order(entry: DatedEntry) -> tuple[str, str, str]:
     """Return what entries are sorted by."""
     # As texts: Python compares no day with a time, and no naive time with one in a zone.
     return (
@@ -101,7 +101,7 @@ def _order(entry: Entry) -> tuple[str, str, str]:
     )
 
 
-def _continues(before: Entry, after: Entry) -> bool:
+def _continues(before: DatedEntry, after: DatedEntry) -> bool:
     """Whether one entry follows another so that both are whole days, with none between."""
     if isinstance(before.ends, datetime):
         return False
@@ -118,7 +118,7 @@ def _moment(at: date) -> str:
 
 
 def _free(
-    entry: Entry,
+    entry: DatedEntry,
     taken: Container[str],
     counted: Counter[str],
 ) -> str:

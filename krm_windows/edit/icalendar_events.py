@@ -8,7 +8,7 @@ import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
 
 from krm_windows.edit import entries, event_zones, recurrences
-from krm_windows.edit.entries import Entry, Field
+from krm_windows.edit.entries import DatedEntry, Field
 
 # Far more than a company's closures take, and still read at once.
 LARGEST = 1_000_000
@@ -47,7 +47,7 @@ def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> st
     return comment + found
 
 
-def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
+def read(content: bytes, years: Sequence[int]) -> Iterator[DatedEntry]:
     """Yield the events that touch some years, each repetition with its beginning and end.
 
     Raises InputError for a time zone that is unknown, and ValueError for what is no calendar.
@@ -72,7 +72,7 @@ def _events(
     calendar: icalendar.Calendar,
     years: Sequence[int],
     field: Field,
-) -> Iterator[Entry]:
+) -> Iterator[DatedEntry]:
     first = date(min(years), 1, 1)
     last = date(max(years), 12, 31)
     # A day more on either side: which day an event is on depends on the time zone that it is read
@@ -139,20 +139,20 @@ def _entry(
     ends: date,
     reason: str,
     field: Field,
-) -> Entry | None:
+) -> DatedEntry | None:
     """Return whole days with the last one included, which in iCalendar it is not, or minutes.
 
     A freeze may be longer than the event, and a window shorter, never the other way. It is None
     where no whole minute is left of a window.
     """
     if not isinstance(starts, datetime) or not isinstance(ends, datetime):
-        return Entry(starts, ends - _DAY, reason)
+        return DatedEntry(starts, ends - _DAY, reason)
     if field is Field.FREEZES:
-        return Entry(_down(starts), _up(ends), reason)
+        return DatedEntry(_down(starts), _up(ends), reason)
     opens, closes = _up(starts), _down(ends)
     if closes <= opens:
         return None
-    return Entry(opens, closes, reason)
+    return DatedEntry(opens, closes, reason)
 
 
 def _down(at: datetime) -> datetime:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import holidays
 
-from krm_windows.edit.entries import Entry
+from krm_windows.edit.entries import DatedEntry
 
 
 def entries(
@@ -12,7 +12,7 @@ def entries(
     subdivision: str | None,
     years: Sequence[int],
     language: str | None,
-) -> Iterator[Entry]:
+) -> Iterator[DatedEntry]:
     """Yield a country's public holidays, in a language where the package has it.
 
     Countries are ISO 3166 codes. Raises ValueError for a place that is not known.
@@ -34,4 +34,4 @@ def entries(
     for day, reason in sorted(found.items()):
         # A New Year's Day on a Saturday may be observed in the year before.
         if day.year in years:
-            yield Entry(day, day, reason)
+            yield DatedEntry(day, day, reason)

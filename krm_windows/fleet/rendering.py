@@ -30,7 +30,7 @@ Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledPolicy:
     """What a policy yields for a cluster, None where there is an error among the results."""
 
     output: PolicyOutput | None
@@ -38,7 +38,7 @@ class Compiled:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedFiles:
     """Files by path (None: there is an error), and all that is to be said of them."""
 
     files: Files | None
@@ -74,14 +74,14 @@ class Fleet:
         return paths.slugs(policy.name for policy in self.policies)
 
     @cached_property
-    def bases(self) -> Mapping[str, Compiled]:
+    def bases(self) -> Mapping[str, CompiledPolicy]:
         """What the base is made of, by policy.
 
         A policy is taken as it is for no cluster, or for the first where that is an error.
         """
         return {policy.name: self._base(policy) for policy in self.policies}
 
-    def base(self) -> Rendered:
+    def base(self) -> RenderedFiles:
         """Return the files that all clusters share, none in the layout `flat`."""
         files: dict[str, bytes] | None = {}
         results: list[Result] = []
@@ -92,13 +92,15 @@ class Fleet:
                 files = None
             elif self.layout != "flat":
                 files |= paths.base(base.output)
-        return Rendered(signed(files, self.command) if files is not None else None, tuple(results))
+        return RenderedFiles(
+            signed(files, self.command) if files is not None else None, tuple(results)
+        )
 
     def _reaching(self, cluster: str) -> list[FleetPolicy]:
         """Return the policies that a cluster has."""
         return [policy for policy in self.policies if policy.reaches(cluster)]
 
-    def render(self, cluster: str, older: Files) -> Rendered:
+    def render(self, cluster: str, older: Files) -> RenderedFiles:
         """Return the files of a cluster, which take the place of older ones."""
         outputs: list[PolicyOutput] = []
         results: list[Result] = []
@@ -111,17 +113,17 @@ class Fleet:
                 outputs.append(compiled.output)
         # An error in one policy: files of the others alone would take windows away.
         if len(outputs) < len(reaching):
-            return Rendered(None, tuple(results))
+            return RenderedFiles(None, tuple(results))
         overlaps = self._overlaps(cluster, outputs)
         if overlaps:
-            return Rendered(None, (*results, *overlaps))
+            return RenderedFiles(None, (*results, *overlaps))
         files = self._files(cluster, outputs)
         configs = [policy.at(cluster).config for policy in reaching]
         results += about(configs[0], self._forgotten(cluster, _changed(older, files), outputs))
         results += _zones(older.values(), zip(configs, outputs, strict=True))
         if fails(results):
-            return Rendered(None, tuple(results))
-        return Rendered(files, tuple(results))
+            return RenderedFiles(None, tuple(results))
+        return RenderedFiles(files, tuple(results))
 
     def dropped(self, cluster: str, older: Files) -> tuple[Result, ...]:
         """Return what is to be said where the older files of a cluster are all removed."""
@@ -182,14 +184,14 @@ class Fleet:
         outputs = (base.output for base in self.bases.values())
         return {each.slug: overlay.base(each.plan, each.manifests) for each in outputs if each}
 
-    def _base(self, policy: FleetPolicy) -> Compiled:
+    def _base(self, policy: FleetPolicy) -> CompiledPolicy:
         document = policy.document
         if document is not None:
             compiled = self._compiled(policy, document, None)
             if compiled.output:
                 # What is wrong with a single cluster is said of that cluster.
                 results = filter(self._holds_for_all, compiled.results)
-                return Compiled(compiled.output, tuple(results))
+                return CompiledPolicy(compiled.output, tuple(results))
         # It is wrong without a cluster, or has documents of clusters only.
         first = next(filter(policy.reaches, self.clusters), None)
         if first is None:
@@ -207,7 +209,7 @@ class Fleet:
         policy: FleetPolicy,
         document: Document,
         cluster: str | None,
-    ) -> Compiled:
+    ) -> CompiledPolicy:
         """Compile a policy for a cluster, or for none, and check it."""
         items = self.resources(cluster)
         version, found = document.source.version(cluster)
@@ -220,13 +222,13 @@ class Fleet:
         results = list(self._relevant(checked))
         application = compiled.application
         if application is None or fails(results):
-            return Compiled(None, tuple(results))
+            return CompiledPolicy(None, tuple(results))
         if self.delivery:
             # Closed by the policy that it delivers, it would deliver nothing any more.
             targets = application.plan.timetable.targets
             results += delivery.hindered(self.delivery.item, targets, items)
             if fails(results):
-                return Compiled(None, tuple(results))
+                return CompiledPolicy(None, tuple(results))
         plan, manifests = application.plan, application.wanted
         if self.uninstalls:
             # What stays only opens what is gated, and then can be deleted.
@@ -240,7 +242,7 @@ class Fleet:
             results += about(document.config, apart.check(plan, manifests, delivered))
         if delivered or (self.sees and not cluster):
             output = self._split(output, delivered)
-        return Compiled(output, tuple(results))
+        return CompiledPolicy(output, tuple(results))
 
     def _delivered(
         self, slug: str, cluster: str | None, items: list[KubeObject]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath, relpath
 
 from krm_windows.flux.closure import kustomization_file
-from krm_windows.init.targets import Freed
+from krm_windows.init.targets import RedundantField
 from krm_windows.krm import EditError, Entry, InputError, KubeObject
 from krm_windows.krm.edits import remove, set_value
 from krm_windows.system.checkout import Checkout
@@ -89,7 +89,7 @@ def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:
     return {path: (mark + edited).encode()}
 
 
-def without_suspension(found: Iterable[Freed]) -> Mapping[str, bytes]:
+def without_suspension(found: Iterable[RedundantField]) -> Mapping[str, bytes]:
     """Return files without the lines that would undo every close; all else stays as it is.
 
     Raises InputError where one cannot be edited.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from krm_windows import escape
 from krm_windows.flux.model import Identity
 from krm_windows.init.files import Place
-from krm_windows.init.targets import Proposed
+from krm_windows.init.targets import FirstTargets
 from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import render
 from krm_windows.plan import clocks
@@ -66,7 +66,7 @@ class Draft:
     place: Place
 
 
-def write(draft: Draft, proposed: Proposed) -> str:
+def write(draft: Draft, proposed: FirstTargets) -> str:
     """Return the file of a policy."""
     # A directory's name may hold anything, a line end included, which would end the comment.
     head = _HEAD.format(
@@ -104,7 +104,7 @@ def _windows(draft: Draft) -> Mapping[str, object]:
     return {WINDOW: {"opens": draft.opens, "closes": draft.closes}}
 
 
-def _foreign(draft: Draft, proposed: Proposed) -> Iterator[str]:
+def _foreign(draft: Draft, proposed: FirstTargets) -> Iterator[str]:
     """Yield the field that lets a policy gate objects of other namespaces, where it has to."""
     # Without it the policy would be refused, as it would reach beyond its own namespace.
     namespaces = {namespace for _, _, namespace, _ in proposed.targets}
@@ -113,7 +113,7 @@ def _foreign(draft: Draft, proposed: Proposed) -> Iterator[str]:
         yield render({"crossNamespaceTargets": "Allow"}, indent=2)
 
 
-def _targets(draft: Draft, proposed: Proposed) -> Iterator[str]:
+def _targets(draft: Draft, proposed: FirstTargets) -> Iterator[str]:
     """Yield the entries of `targets`: one for each kind, namespace, and place that has it."""
     # A policy's selectors have one namespace each, and one answer to whether a target must exist.
     grouped: dict[tuple[str, str, str, bool], list[str]] = {}

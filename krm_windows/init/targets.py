@@ -23,7 +23,7 @@ from krm_windows.system.checkout import Checkout
 
 
 @dataclass(frozen=True, slots=True)
-class Freed:
+class RedundantField:
     """An object whose field `path` says in a file what it is anyway, and its document there."""
 
     item: Object
@@ -33,7 +33,7 @@ class Freed:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class FirstTargets:
     """What a policy in the directory of a cluster may gate.
 
     `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
@@ -46,10 +46,10 @@ class Proposed:
     beyond: frozenset[Identity]
     gated: tuple[Identity, ...]
     left_out: Mapping[Identity, str]
-    freed: tuple[Freed, ...]
+    freed: tuple[RedundantField, ...]
 
 
-def propose(cluster: Cluster, tree: Checkout) -> Proposed:
+def propose(cluster: Cluster, tree: Checkout) -> FirstTargets:
     """Return what a policy in the directory of a cluster should gate.
 
     The root Kustomization is never among it: it delivers the windows, and closed it would deliver
@@ -80,7 +80,7 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     # One that stays open anyway needs no line taken away.
     freed = tuple(one for one in freed if one.item.identity in wanted)
     same = f"because {cluster.first} applies the same objects"
-    return Proposed(
+    return FirstTargets(
         targets=tuple(sorted(wanted)),
         beyond=frozenset(wanted - own_files),
         gated=tuple(sorted(gated)),
@@ -181,7 +181,7 @@ def _suspended(cluster: Cluster, wanted: Collection[Identity]) -> Iterator[Objec
             yield item
 
 
-def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[Freed]:
+def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[RedundantField]:
     """Yield those objects that say what holds without it, as far as a file has that line."""
     locator = Locator(tree)
     for item in suspended:
@@ -191,7 +191,7 @@ def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[Freed]:
             continue
         file, document, _ = locator.locate(item)
         if document is not None and document.get(*row.field) is False:
-            yield Freed(item, row.field, file, document)
+            yield RedundantField(item, row.field, file, document)
 
 
 def _closed(cluster: Cluster, wanted: Iterable[Identity]) -> GatedCluster:

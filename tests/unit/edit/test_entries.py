@@ -10,7 +10,7 @@ from work import growth
 
 from krm_windows.cli import main
 from krm_windows.edit import icalendar_events
-from krm_windows.edit.entries import Entry, render
+from krm_windows.edit.entries import DatedEntry, render
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
 
@@ -440,7 +440,8 @@ def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
     """Each day once, and names are unique."""
     day = date(2027, 5, 1)
     feast = [
-        Entry(day + timedelta(days=i), day + timedelta(days=i), "Feast") for i in (0, 1, 2, 1, 9)
+        DatedEntry(day + timedelta(days=i), day + timedelta(days=i), "Feast")
+        for i in (0, 1, 2, 1, 9)
     ]
     assert freezes(render(feast)) == {
         "feast-2027": {"starts": "2027-05-01", "ends": "2027-05-03", "reason": "Feast"},
@@ -452,7 +453,9 @@ def test_a_long_or_strange_reason_still_has_a_name() -> None:
     """At most 63 characters, and never none."""
     at = datetime(2027, 5, 1, 12, tzinfo=UTC)
     named = freezes(
-        render([Entry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")])
+        render(
+            [DatedEntry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")]
+        )
     )
     assert sorted(map(len, named)) == [len("holiday-2027"), 59]
     assert "holiday-2027" in named
@@ -513,7 +516,9 @@ def test_entries_cost_their_number() -> None:
 
         def write(size: int, gap: int = gap, reason: str = reason) -> None:
             days = (day + timedelta(days=gap * number) for number in range(size))
-            render(Entry(each, each, reason.format(number)) for number, each in enumerate(days))
+            render(
+                DatedEntry(each, each, reason.format(number)) for number, each in enumerate(days)
+            )
 
         assert growth(write, 200) < 2.5
 
@@ -521,7 +526,9 @@ def test_entries_cost_their_number() -> None:
 def test_a_name_stays_a_label() -> None:
     """With whatever number behind it."""
     days = (date(2027, 1, 1) + timedelta(days=2 * number) for number in range(900))
-    entries = [Entry(day, day, "Closed for the summer " * 5) for day in days]
+    entries = [DatedEntry(day, day, "Closed for the summer " * 5) for day in days]
     assert max(map(len, yaml.safe_load(render(entries))["freezes"])) == 63
     with pytest.raises(ValueError, match="freezes"):
-        render([Entry(date(2027, 1, 1), date(2027, 1, 1), str(number)) for number in range(2000)])
+        render(
+            [DatedEntry(date(2027, 1, 1), date(2027, 1, 1), str(number)) for number in range(2000)]
+        )
