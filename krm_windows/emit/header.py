@@ -3,10 +3,6 @@
 # What a person wrote into the directory has no such line, and is never removed. It is a key and a
 # value, like an annotation: the sentence behind it may be worded anew at any time.
 _KEY = "# krm-windows.dev/rendered-from: "
-# Files of earlier builds begin with a sentence. They are as much ours: to pass them over would
-# leave windows where nobody writes or removes them any more.
-_FORMER = "# Rendered by krm-windows from WindowPolicy "
-_BEGINNINGS = (_KEY, _FORMER)
 
 
 def header(policy: str) -> str:
@@ -16,19 +12,17 @@ def header(policy: str) -> str:
 
 def is_header(line: str) -> bool:
     """Whether a file that begins with this line was rendered from some policy."""
-    return line.startswith(_BEGINNINGS)
+    return line.startswith(_KEY)
 
 
 def is_rendered(content: bytes) -> bool:
     """Whether the content of a file was rendered from some policy."""
-    return content.startswith(tuple(map(str.encode, _BEGINNINGS)))
+    return content.startswith(_KEY.encode())
 
 
 def policies_of(content: bytes) -> frozenset[str]:
     """Return the policies (`namespace/name`) that a rendered file names."""
+    if not is_rendered(content):
+        return frozenset()
     line = content.partition(b"\n")[0].decode(errors="replace")
-    # Behind the names: ` (edit the policy`, formerly `: edit`.
-    for beginning, end in ((_KEY, " ("), (_FORMER, ": ")):
-        if line.startswith(beginning):
-            return frozenset(line.removeprefix(beginning).partition(end)[0].split(", "))
-    return frozenset()
+    return frozenset(line.removeprefix(_KEY).partition(" (")[0].split(", "))
