@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
@@ -63,15 +63,18 @@ def _sound(found: Timetable) -> Timetable:
     Whoever may write the object chose what is in it.
     """
     names = (found.policy, found.time_zone, found.state, found.first_apply, found.cluster)
-    _NAMES.validate_python(names, strict=True)
-    _LISTS.validate_python((found.former_names, found.clocks), strict=True)
-    _TARGETS.validate_python((found.targets, found.released), strict=True)
+    lists = (found.former_names, found.clocks, found.targets, found.released)
+    _NAMES.validate_python((*names, *lists), strict=True)
     return found
 
 
-_NAMES: TypeAdapter[object] = TypeAdapter(tuple[str, str, str, str, str | None])
-_LISTS: TypeAdapter[object] = TypeAdapter(tuple[tuple[str, ...], tuple[str, ...]])
-_TARGETS: TypeAdapter[object] = TypeAdapter(tuple[tuple[Target, ...], tuple[Target, ...]])
+_Texts: TypeAlias = tuple[str, ...]
+_Targets: TypeAlias = tuple[Target, ...]
+# Most calls find no timetable, and so have no need of it.
+_NAMES: TypeAdapter[object] = TypeAdapter(
+    tuple[str, str, str, str, str | None, _Texts, _Texts, _Targets, _Targets],
+    config=ConfigDict(defer_build=True),
+)
 
 
 def manifests(content: bytes) -> Iterator[bytes]:

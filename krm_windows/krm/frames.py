@@ -18,7 +18,7 @@ Chunk: TypeAlias = bytes | memoryview
 
 # A byte order mark, markers of documents on a line of their own, and one before a node (`--- {}`).
 _MARKERS = re.compile(
-    rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+"
+    rb"(?m)^(?:\A\xef\xbb\xbf|(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|---[ \t]+)"
 )
 
 
@@ -119,8 +119,10 @@ class Envelope(NamedTuple):
             if item.source is self.data and not item.edited:
                 return memoryview(self.data)[item.start : item.end]
             return item.span
+        pad = b" " * (column + 2)
+        every = document(item).split(b"\n")
+        text = b"\n".join([pad + line if line.rstrip(b"\r") else line for line in every])
         # The dash and its blank take the place of the indentation of the first line with content.
-        text = re.sub(rb"(?m)^(?=.*[^\r\n])", b" " * (column + 2), document(item))
         text = re.sub(rb"(?m)^( {%d})  (?=[^\s#])" % column, rb"\1- ", text, count=1)
         # Mixed line breaks are somebody's own, and stay.
         return text if b"\r\n" in text else text.replace(b"\n", newline(self.data))

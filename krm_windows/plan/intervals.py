@@ -11,10 +11,9 @@ repeats.
 
 from calendar import monthrange
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.gate.table import Table
 from krm_windows.plan.grouping import grouped
@@ -48,8 +47,7 @@ _LAST_DAY = 31
 _FROM_END = (_LAST_DAY, 1, 15)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """A box: `times` are half-open ranges of minutes of a day, none for all of it."""
 
     times: Ranges = ()
@@ -59,8 +57,7 @@ class Interval:
     years: Ranges = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(NamedTuple):
     """When it is open, and when it is not."""
 
     open: tuple[Interval, ...]
