@@ -101,44 +101,23 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
 
 
 def _entry(parts: frozenset[str]) -> str:
-    """Return the program's first file: the core's `main`, with the parts around its run."""
-    lines = []
-    if len(parts) > 1:
-        lines += ["from functools import partial", ""]
+    """Return the program's first file: the core's `main`, with the parts around its run.
+
+    Hooks lie within what Events are written around. `gate.image` does the same in an image.
+    """
+    run = ""
+    if "hooks" in parts:
+        kind = "verification.VerifiedHooks" if "verification" in parts else "hooks.Hooks"
+        if "pending" in parts:
+            kind = f"partial({kind}, pending=pending)"
+        run = "hooks.run" if kind == "hooks.Hooks" else f"partial(hooks.run, kind={kind})"
+    if "events" in parts:
+        run = f"partial(events.run, around={run})" if run else "events.run"
+    lines = ["from functools import partial", ""] if "partial" in run else []
     if parts:
         lines.append(f"from krm_windows.gate import {', '.join(sorted(parts))}")
-    lines += [
-        "from krm_windows.gate.__main__ import main",
-        f"raise SystemExit(main({_run(parts)}))",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _run(parts: frozenset[str]) -> str:
-    """Return the expression of what runs: hooks lie within what Events are written around.
-
-    Empty for the run of the core itself.
-    """
-    around = _run_with_hooks(parts)
-    if "events" not in parts:
-        return around
-    if not around:
-        return "events.run"
-    return f"partial(events.run, around={around})"
-
-
-def _run_with_hooks(parts: frozenset[str]) -> str:
-    if "hooks" not in parts:
-        return ""
-    kind = "hooks.Hooks"
-    if "verification" in parts:
-        kind = "verification.VerifiedHooks"
-    if "pending" in parts:
-        kind = f"partial({kind}, pending=pending)"
-    if kind == "hooks.Hooks":
-        return "hooks.run"
-    return f"partial(hooks.run, kind={kind})"
+    start = ("from krm_windows.gate.__main__ import main", f"raise SystemExit(main({run}))", "")
+    return "\n".join((*lines, *start))
 
 
 @cache

@@ -127,11 +127,11 @@ def _worded(error: ErrorDetails, part: type[Part]) -> Iterator[Finding]:
         case "extra_forbidden":
             yield _unknown(str(loc[-1]), _at(part, loc[:-1]))
         case "literal_error":
-            node = _at(part, loc)
-            options = node.get("enum") or [node["const"]]
-            *others, last = options
-            must = f"must be {', '.join(others)} or {last}" if others else f"must be {last}"
-            yield Finding(rules.FIELD_VALUE, must, written, closest(written or "", options))
+            # pydantic has them as `'Open', 'Closed' or 'Scheduled'`.
+            expected = error["ctx"]["expected"]
+            meant = closest(written or "", expected.split("'")[1::2])
+            must = "must be " + expected.replace("'", "")
+            yield Finding(rules.FIELD_VALUE, must, written, meant)
         case "string_type":
             # YAML makes a list of `- a`, and a map of `a: b`, where a text was meant.
             kinds: dict[type, str] = {dict: "a map", list: "a list"}
