@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from krm_windows import rules
 from krm_windows.gate.annotations import CLOSED_BY, HOOKS
 from krm_windows.inventory import file_of, ref_of
-from krm_windows.krm import KubeObject, mentioning
+from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 
 # What the names of both have in common: an object without it need not be read.
@@ -21,7 +21,7 @@ MESSAGE = (
 
 def check(items: Iterable[KubeObject]) -> Iterator[Result]:
     """Yield each annotation in Git that only the gate writes, under whatever digest."""
-    for item in mentioning(items, _SHARED):
+    for item in items:
         for path in paths(item):
             yield rules.ANNOTATION_IN_GIT.result(
                 MESSAGE,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from itertools import chain
-from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Target
@@ -17,7 +16,6 @@ from krm_windows.plan.timetable import covered
 from krm_windows.plan.triggers import Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.model import CronJobNames, Spec, WindowPolicy
-from krm_windows.policy.targets import TargetSelector
 from krm_windows.results import Result
 from krm_windows.schedule import zones
 from krm_windows.schedule.table import TooManySpansError
@@ -44,11 +42,12 @@ def compile_policy(
     The plan is worth something only where no result is an error.
     """
     spec = policy.spec
-    chosen = _chosen(policy, inventory)
-    timetable, results = _compiled(policy, cluster, chosen, inventory)
-    for selection in chosen.gated:
+    gated = _selected(policy, "targets", inventory)
+    released = _selected(policy, "released", inventory)
+    timetable, results = _compiled(policy, cluster, gated, released, inventory)
+    for selection in gated:
         results += _check(spec, selection, inventory)
-    results += _check_released(chosen.gated, chosen.released, inventory)
+    results += _check_released(gated, released, inventory)
     found = _triggers(spec, timetable)
     plan = Plan(
         name=policy.metadata.name,
@@ -90,36 +89,28 @@ def compile_timetable(
     The results are those that keep its times from being known; what speaks against a target is the
     build's matter.
     """
-    return _compiled(policy, cluster, _chosen(policy, inventory), inventory)
+    gated = _selected(policy, "targets", inventory)
+    return _compiled(policy, cluster, gated, _selected(policy, "released", inventory), inventory)
 
 
-class _Chosen(NamedTuple):
-    """What the entries of `targets` and of `released` select."""
-
-    gated: list[Selection]
-    released: list[Selection]
-
-
-def _chosen(policy: WindowPolicy, inventory: Inventory) -> _Chosen:
-    def selected(selectors: Iterable[TargetSelector], path: str) -> list[Selection]:
-        home = policy.metadata.namespace
-        return [
-            targets.select(selector, f"{path}[{i}]", home, inventory)
-            for i, selector in enumerate(selectors)
-        ]
-
-    spec = policy.spec
-    return _Chosen(selected(spec.targets, "spec.targets"), selected(spec.released, "spec.released"))
+def _selected(policy: WindowPolicy, field: str, inventory: Inventory) -> list[Selection]:
+    """Return what the entries of a field select: of `targets`, or of `released`."""
+    home = policy.metadata.namespace
+    return [
+        targets.select(selector, f"spec.{field}[{i}]", home, inventory)
+        for i, selector in enumerate(getattr(policy.spec, field))
+    ]
 
 
 def _compiled(
     policy: WindowPolicy,
     cluster: str | None,
-    chosen: _Chosen,
+    gated: list[Selection],
+    released: list[Selection],
     inventory: Inventory,
 ) -> tuple[Timetable, list[Result]]:
-    early, results = _closes_early(policy.spec, chosen.gated, inventory)
-    timetable = _timetable(policy, cluster, early, chosen)
+    early, results = _closes_early(policy.spec, gated, inventory)
+    timetable = _timetable(policy, cluster, early, _unique(gated), _unique(released))
     try:
         covered(timetable)
     except TooManySpansError:
@@ -206,7 +197,8 @@ def _timetable(
     policy: WindowPolicy,
     cluster: str | None,
     early: timedelta,
-    chosen: _Chosen,
+    gated: dict[Address, Target],
+    released: dict[Address, Target],
 ) -> Timetable:
     spec = policy.spec
     return Timetable(
@@ -222,8 +214,8 @@ def _timetable(
         windows=tuple(_windows(spec)),
         freezes=tuple(_freezes(spec)),
         overrides=tuple(_overrides(spec)),
-        targets=tuple(_unique(chosen.gated).values()),
-        released=tuple(_unique(chosen.released).values()),
+        targets=tuple(gated.values()),
+        released=tuple(released.values()),
     )
 
 

@@ -5,7 +5,7 @@ and Events need there: with `onlyIf: Pending` hooks need `get` on the sources of
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from krm_windows import gateable
 from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
@@ -42,41 +42,31 @@ def rights(
     for namespace in {target.namespace for target in targets}:
         if events:
             grants[namespace].append(EVENTS)
-        grants[namespace] += _grants(targets, namespace)
+        grants[namespace] += _grants(
+            ((each.group, each.resource), each.name)
+            for each in targets
+            if each.namespace == namespace
+        )
         if gate:
             grants[namespace].append(REVIEWS)
     for namespace in {source.namespace for source in sources}:
-        grants[namespace] += _read(sources, namespace)
+        of_namespace = (each for each in sources if each.namespace == namespace)
+        read = _grants(((SOURCE, RESOURCES[each.kind]), each.name) for each in of_namespace)
+        # Where one of them cannot be known, the right is on all.
+        grants[namespace] += (
+            grant._replace(names=() if "" in grant.names else grant.names, verbs=("get",))
+            for grant in read
+        )
     if hooks:
         grants[hooks.namespace].append(JOBS)
     return tuple(Rights(name, tuple(found)) for name, found in sorted(grants.items()))
 
 
-def _read(sources: Collection[Source], namespace: str) -> Iterator[Grant]:
-    """Yield a grant for each kind of source in a namespace."""
-    names_of = grouped(
-        (RESOURCES[source.kind], source.name) for source in sources if source.namespace == namespace
-    )
-    for resource, names in sorted(names_of.items()):
-        known = tuple(sorted(names))
-        # Where one of them cannot be known, the right is on all.
-        if "" in names:
-            known = ()
-        yield Grant(SOURCE, resource, known, ("get",))
-
-
-def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
-    """Return a grant for each kind of object in a namespace, with the names of all of them."""
-    names_of = grouped(
-        ((target.group, target.resource), target.name)
-        for target in targets
-        if target.namespace == namespace
-    )
-    found = []
+def _grants(objects: Iterable[tuple[tuple[str, str], str]]) -> Iterator[Grant]:
+    """Yield a grant for each kind, by group and resource, with the names of all of its objects."""
     # Sorted, so that the order of targets in the policy changes no byte of the Role.
-    for (group, resource), names in sorted(names_of.items()):
-        found.append(Grant(group, resource, tuple(sorted(names))))
-    return tuple(found)
+    for kind, names in sorted(grouped(objects).items()):
+        yield Grant(*kind, tuple(sorted(names)))
 
 
 def granted(found: object, namespace: str) -> Iterator[Target]:

@@ -17,6 +17,7 @@ from krm_windows.gate.annotations import digest
 from krm_windows.plan import covering, utc_edges
 from krm_windows.plan import timetable as timetables
 from krm_windows.plan.covering import HOUR
+from krm_windows.policy import phrases
 from krm_windows.policy.model import CronJobNames
 from krm_windows.schedule.bits import DAY
 from krm_windows.schedule.recurrence import Recurrence
@@ -151,7 +152,9 @@ def _resync(timetable: Timetable, interval: timedelta) -> Trigger:
     # Not at random: the same policy has the same schedule in each build.
     # 64 bits are enough to spread evenly over the at most 1440 minutes of a period.
     offset = int(digest(who), 16) % every
-    return Trigger("resync", _every(every, offset), UTC, f"runs every {_text(interval)}")
+    # `every hour` is every 1 hour.
+    every_in_words = phrases.duration(interval).removeprefix("1 ")
+    return Trigger("resync", _every(every, offset), UTC, f"runs every {every_in_words}")
 
 
 def _every(every: int, offset: int) -> str:
@@ -170,15 +173,4 @@ def _every(every: int, offset: int) -> str:
 
 
 def _minutes(span: timedelta) -> int:
-    return int(span.total_seconds()) // 60
-
-
-def _text(span: timedelta) -> str:
-    number = _minutes(span)
-    unit = "minute"
-    if number % HOUR == 0:
-        number //= HOUR
-        unit = "hour"
-    if number == 1:
-        return unit
-    return f"{number} {unit}s"
+    return span // timedelta(minutes=1)

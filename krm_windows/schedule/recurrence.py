@@ -59,11 +59,9 @@ class Recurrence(NamedTuple):
         return self.nth is None or self._is_nth(found, self.nth)
 
     def _matches(self, day: date) -> bool:
-        on_day, on_weekday = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        found = (day.day in self.days) + (day.isoweekday() % 7 in self.weekdays)
         # Which of the two is meant, was decided by whoever read the schedule.
-        if self.either:  # in cron, `0 8 13 * 5` is every 13th and every Friday
-            return on_day or on_weekday
-        return on_day and on_weekday
+        return found >= (1 if self.either else 2)  # `0 8 13 * 5` is every 13th and every Friday
 
     def _is_nth(self, day: date, nth: int) -> bool:
         _, last = monthrange(day.year, day.month)
@@ -102,17 +100,11 @@ class Recurrence(NamedTuple):
         first, last = max(days.start - self.shift, bits.FIRST_DAY), days.stop - self.shift
         # As locals: a policy may have a thousand windows, and a table thousands of days.
         months, on, weekdays, shift = self.months, self.days, self.weekdays, self.shift
-        shown = _fields(range(first, min(last, bits.LAST_DAY + 1)))
-        if self.either:
-            return [
-                day + shift
-                for day, month, of_month, weekday in shown
-                if month in months and (of_month in on or weekday in weekdays)
-            ]
+        wanted = 1 if self.either else 2
         return [
             day + shift
-            for day, month, of_month, weekday in shown
-            if month in months and of_month in on and weekday in weekdays
+            for day, month, of_month, weekday in _fields(range(first, min(last, bits.LAST_DAY + 1)))
+            if month in months and (of_month in on) + (weekday in weekdays) >= wanted
         ]
 
 

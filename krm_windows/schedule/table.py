@@ -29,6 +29,9 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 NEVER = (date.max.toordinal() + 2) * DAY
 """Later than any minute that has a date."""
 _YEARS = range(date.min.year + 1, date.max.year)
+_BESIDE = (
+    *("policy", "cluster", "first_apply", "adopt_until", "former_names", "targets", "released"),
+)
 Minutes: TypeAlias = int
 """Minutes of a day, as bits."""
 _Shown: TypeAlias = tuple[Part, int, int]
@@ -44,16 +47,8 @@ class Made(NamedTuple):
 
 def rules_of(timetable: Timetable) -> Timetable:
     """Return of a timetable what says when it is open: it is equal where that is the same."""
-    return Timetable(
-        policy="",
-        time_zone=timetable.time_zone,
-        outside_windows=timetable.outside_windows,
-        state=timetable.state,
-        closes_early=timetable.closes_early,
-        windows=timetable.windows,
-        freezes=timetable.freezes,
-        overrides=timetable.overrides,
-    )
+    beside = Timetable("", "")
+    return timetable._replace(**{field: getattr(beside, field) for field in _BESIDE})
 
 
 class Rank(IntEnum):
@@ -119,7 +114,7 @@ def _recurring(
     timetable: Timetable,
     clock: WallClock,
     days: range,
-    most: float = inf,
+    most: float,
 ) -> list[tuple[Covered, ...]]:
     """Return what rules that recur cover of each UTC day."""
     wall_days = range(days.start - 2, days.stop + 2)
@@ -226,14 +221,9 @@ def intervals(rules: Iterable[Rule], tz: tzinfo, days: range) -> list[tuple[int,
     Each interval is half open; those that touch are one.
     """
     alone = Timetable("", "", windows=tuple(rules))
-    recurring = _recurring(alone, WallClock(tz, days), days)
-    dated = _dated(alone, tz, days)
     found: list[tuple[int, int]] = []
-    for day, covered in zip(days, recurring, strict=True):
-        minutes = 0
-        for each in (*covered, *dated.get(day, ())):
-            minutes |= each.minutes
-        for begins, ends in stretches(minutes):
+    for day, pattern in zip(days, make(alone, tz, days).table.days, strict=True):
+        for begins, ends in stretches(opened(pattern)):
             if found and found[-1][1] == day * DAY + begins:
                 found[-1] = found[-1][0], day * DAY + ends
             else:

@@ -179,7 +179,7 @@ def test_a_fleet_does_not_look_in_one_minute() -> None:
         (1, "runs every minute"),
         (15, "runs every 15 minutes"),
         (60, "runs every hour"),
-        (1440, "runs every 24 hours"),
+        (1440, "runs every day"),
     ],
 )
 def test_the_look_in_words(minutes: int, words: str) -> None:
