@@ -31,9 +31,8 @@ _MOST = 64 << 20
 # Manifests of a commit that are rendered from, and other files that a kustomization may name.
 _MOST_OF_ALL = 256 << 20
 _SMALL = 64 << 10
-# A kustomization with the patches of some dozen policies, and how many are read at a time.
+# A kustomization with the patches of some dozen policies.
 _LARGEST = 1 << 20
-_AT_ONCE = 64
 # Commits whose outputs are kept, and policies of which is kept whether those are current.
 _MOST_COMMITS = 8
 _MOST_CHECKED = 1000
@@ -127,9 +126,7 @@ class Renderer:
                 for each in self._branch.files(commit, "")
                 if posixpath.basename(each.path) == KUSTOMIZATION and each.size <= _LARGEST
             ]
-            self._read_beginnings(listed)
-            lines = ((each.path, self._lines[each.blob]) for each in listed)
-            found = outputs.collect(lines)
+            found = outputs.collect((each.path, self._beginning(each)) for each in listed)
             self._outputs.put(commit, found)
         return found
 
@@ -190,15 +187,12 @@ class Renderer:
                 raise error.in_file(path) from error
         return items
 
-    def _read_beginnings(self, files: Sequence[File]) -> None:
-        """Read the first two lines of kustomizations: one may have the patches of a fleet."""
-        new = {each.blob: each for each in files if each.blob not in self._lines}
-        waiting = list(new.values())
-        while waiting:
-            # As many at a time as may be read: the largest are far smaller than that.
-            some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
-            for blob, content in self._branch.contents([f.blob for f in some], _MOST).items():
-                self._lines[blob] = b"\n".join(content.split(b"\n", 2)[:2])
+    def _beginning(self, file: File) -> bytes:
+        """Return the first two lines of a kustomization: one may have the patches of a fleet."""
+        if file.blob not in self._lines:
+            content = self._branch.contents([file.blob], file.size)[file.blob]
+            self._lines[file.blob] = b"\n".join(content.split(b"\n", 2)[:2])
+        return self._lines[file.blob]
 
     def _materialise(self, top: Path, commit: str, edit: Edit | None) -> None:
         """Write the manifests of a commit, and what a build may read beside them, with an edit.
