@@ -423,33 +423,23 @@ def written(
 def preferred(call: Call, offered: tuple[str, ...]) -> str:
     """Return the media type that the caller wants most (RFC 9110, 12.5.1), else a Problem."""
     accept = call.request.headers.get("accept", "")
-    if not accept.strip():
-        return offered[0]
-    # Its quality, its place among what is offered (the first is best), and the type.
-    best: tuple[float, int, str] | None = None
-    for order, media_type in enumerate(offered):
-        quality = _quality(accept, media_type)
-        # Of two that are as welcome, the one that is offered first.
-        if quality > 0 and (best is None or (quality, -order) > best[:2]):
-            best = (quality, -order, media_type)
-    if best is None:
+    wanted: dict[str, float] = {}
+    # `text/html;level=1` and the like are taken for the type alone.
+    for part in (accept.strip() or "*/*").split(","):
+        name, *parameters = (each.strip().lower() for each in part.split(";"))
+        wanted[name] = _weight(parameters)
+
+    def quality(media_type: str) -> float:
+        # By the most specific range for it.
+        ranges = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+        return next((wanted[each] for each in ranges if each in wanted), 0.0)
+
+    # Of two that are as welcome, the one that is offered first.
+    best = max(offered, key=quality)
+    if quality(best) <= 0:
         names = ", ".join(offered)
         raise Problem(HTTPStatus.NOT_ACCEPTABLE, f"available formats: {names}")
-    return best[2]
-
-
-def _quality(accept: str, media_type: str) -> float:
-    """Return how welcome a media type is, from 0 to 1, by the most specific range for it."""
-    found: tuple[int, float] = (-1, 0.0)
-    kind = media_type.partition("/")[0]
-    ranks = {media_type: 2, f"{kind}/*": 1, "*/*": 0}
-    for part in accept.split(","):
-        name, *parameters = (each.strip().lower() for each in part.split(";"))
-        # `text/html;level=1` and the like are taken for the type alone.
-        rank = ranks.get(name, -1)
-        if rank > found[0]:
-            found = (rank, _weight(parameters))
-    return found[1]
+    return best
 
 
 def _weight(parameters: list[str]) -> float:

@@ -10,11 +10,11 @@ import json
 import os
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
+from queue import SimpleQueue
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
@@ -151,8 +151,9 @@ class Waiting:
         self._branch = branch
         self._commits: Recent[list[Commit]] = Recent(_TIPS)
         self._found: Recent[Found] = Recent(_MOST_KEPT)
-        self._queue: OrderedDict[Hashable, tuple[Asked, Future[Found]]] = OrderedDict()
-        self._changed = threading.Condition()
+        self._asked: dict[Hashable, Future[Found]] = {}
+        self._queue: SimpleQueue[Asked] = SimpleQueue()
+        self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
 
     def arrived(self, decision: Decision, tip: str) -> Arrived:
@@ -180,27 +181,25 @@ class Waiting:
         if found is not None:
             done.set_result(found)
             return done
-        with self._changed:
-            if asked.key in self._queue:
-                return self._queue[asked.key][1]
-            if len(self._queue) >= _QUEUE:
+        with self._lock:
+            if asked.key in self._asked:
+                return self._asked[asked.key]
+            if len(self._asked) >= _QUEUE:
                 done.set_result(Found(problem="too many requests in progress: try again later"))
                 return done
-            self._queue[asked.key] = asked, done
+            self._asked[asked.key] = done
+            self._queue.put(asked)
             if self._worker is None:
                 # It ends with the process, whatever it is doing.
                 self._worker = threading.Thread(target=self._work, daemon=True, name="waiting")
                 self._worker.start()
-            self._changed.notify()
         return done
 
     def _work(self) -> None:
         while True:
-            with self._changed:
-                while not self._queue:
-                    self._changed.wait()
-                # It stays in the queue until it is answered, so that nobody begins it again.
-                key, (asked, done) = next(iter(self._queue.items()))
+            asked = self._queue.get()
+            # It stays until it is answered, so that nobody begins it again.
+            done = self._asked[asked.key]
             # From now on nobody can cancel it.
             done.set_running_or_notify_cancel()
             try:
@@ -211,8 +210,8 @@ class Waiting:
             # Whoever asked gets to know it, and the next question is answered.
             except Exception as error:  # noqa: BLE001
                 done.set_exception(error)
-            with self._changed:
-                self._queue.pop(key, None)
+            with self._lock:
+                del self._asked[asked.key]
 
     def _look(self, asked: Asked) -> Found:
         if self.clusters is None:
