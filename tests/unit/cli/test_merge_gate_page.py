@@ -32,18 +32,22 @@ class Run:
     code: int
     statuses: dict[str, str] = field(default_factory=dict)
     merged: tuple[int, ...] = ()
+    config: str = ""
+    """What the file of `--config` has."""
 
 
+PATHS = "paths: [apps/*, infra/*]\n"
+MERGE = "merge: true\n"
 RUNS = [
     Run("github --repo acme/fleet\n", CLOSED, 0, {GATED: "pending", FREE: "success"}),
     Run("github --repo acme/fleet\n", OPEN, 0, {GATED: "success", FREE: "success"}),
-    Run("--forge gitlab", CLOSED, 0, {GATED: "pending", FREE: "success"}),
+    Run("--forge gitlab", CLOSED, 0, {GATED: "pending", FREE: "success"}, config=PATHS),
     Run("--event", CLOSED, 10, {IT: "failure"}),
     Run("--event", OPEN, 0, {IT: "success"}),
     Run("CI_COMMIT_SHA", CLOSED, 10),
     Run("CI_COMMIT_SHA", OPEN, 0),
-    Run("--merge", CLOSED, 0, {GATED: "pending", FREE: "success"}),
-    Run("--merge", OPEN, 0, {GATED: "success", FREE: "success"}, (1,)),
+    Run("--forge gitea", CLOSED, 0, {GATED: "pending", FREE: "success"}, config=MERGE),
+    Run("--forge gitea", OPEN, 0, {GATED: "success", FREE: "success"}, (1,), MERGE),
 ]
 
 
@@ -71,6 +75,9 @@ def test_a_command_of_the_page_does_what_the_page_says(
     repository.checkout(repository.base)
     base = repository.commit({"windows/policy.yaml": POLICY.replace("spec:\n", state)})
     clone = repository.cloned(tmp_path / "clone")
+    if run.config:
+        (clone / ".github").mkdir()
+        (clone / ".github/merge-gate.yaml").write_text(run.config)
     sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
     # A queue and a train have checked it out.
     if "--event" in block or "CI_COMMIT_SHA" in block:
