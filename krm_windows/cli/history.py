@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.cli import inputs, output, periods, progress, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import account_records, account_text, pages
+from krm_windows.history import account_records, pages
 from krm_windows.history.account import Account, account
 from krm_windows.history.revisions import Revision, Versions
 from krm_windows.krm import InputError
@@ -188,4 +188,4 @@ def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
         output.show(pages.account(every))
     else:
         width = periods.width()
-        output.show_words("\n".join(account_text.render(made, width) for made in every))
+        output.show_words("\n".join(pages.account_as_text(made, width) for made in every))

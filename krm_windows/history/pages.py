@@ -1,4 +1,4 @@
-"""What looks back as one page of HTML: an account for whoever has to keep it, and simulations."""
+"""What looks back, as one page of HTML and as text: accounts to be kept, and simulations."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from krm_windows.history import account_text, simulation_text
 from krm_windows.history.account import Account
 from krm_windows.history.simulation import Simulation
 from krm_windows.preview import stages
-from krm_windows.preview.templating import asset, environment
+from krm_windows.preview.templating import asset, environment, text
 
 _HERE = "krm_windows.history"
 
@@ -17,6 +17,12 @@ def account(every: Sequence[Account]) -> str:
     return _page(
         "account.html", f"What was open: {of}", every=every, words=account_text, stages=stages
     )
+
+
+def account_as_text(of: Account, width: int) -> str:
+    """Return an account; only rules and what people have written make a line wider."""
+    values = {"account": of, "width": width, "words": account_text, "stages": stages}
+    return text("account.txt", _HERE, **values)
 
 
 def simulation(every: Sequence[Simulation]) -> str:

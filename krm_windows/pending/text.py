@@ -1,7 +1,5 @@
 """What waits, for a terminal of eighty columns, and for a message in the morning of the window."""
 
-import textwrap
-
 from krm_windows import escape
 from krm_windows.pending import words
 from krm_windows.pending.report import Pending
@@ -26,7 +24,6 @@ def entries(pending: Pending) -> str:
         zone=pending.timetable.zone,
         words=words,
         cut=_cut,
-        wrapped=_wrapped,
     )
 
 
@@ -40,14 +37,3 @@ def markdown(pending: Pending) -> str:
 def _cut(line: str) -> str:
     # Where the terminal ends.
     return escape.cut(escape.line(line), _WIDTH)
-
-
-def _wrapped(note: str) -> list[str]:
-    return textwrap.wrap(
-        escape.line(note),
-        _WIDTH,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

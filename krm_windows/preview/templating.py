@@ -4,6 +4,7 @@ What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a 
 would be the character again.
 """
 
+import textwrap
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 from functools import cache
@@ -77,6 +78,7 @@ def environment(room: str, escaped: Callable[[str], str] = _html) -> Environment
         "span": span,
         "time": time,
         "word": word,
+        "wrapped": wrapped,
     }
     made.globals |= {"kinds": KINDS, "recurring": recurring, "shown": shown, "stamp": stamp}
     return made
@@ -91,6 +93,19 @@ def asset(name: str, room: str = _HERE) -> Markup:
 def time(at: datetime, zone: tzinfo) -> Markup:
     """Return an instant as a reader wants it, and as a program does (HTML, 4.5.14)."""
     return Markup('<time datetime="{}">{}</time>').format(stamp(at, zone), shown(at, zone))
+
+
+def wrapped(words: str, width: int, inset: int, first: int = 0) -> list[str]:
+    """Return a text in lines, the first and the later ones moved in; no word is cut."""
+    return textwrap.wrap(
+        words,
+        width,
+        initial_indent=" " * first,
+        subsequent_indent=" " * inset,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
 
 
 def fitting(words: str, room: float) -> str:
