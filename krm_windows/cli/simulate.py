@@ -10,7 +10,7 @@ from krm_windows.cli import inputs, output, periods, previews, progress, report
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import pages, simulation_records, simulation_text
+from krm_windows.history import pages, simulation_records
 from krm_windows.history.changes import changes
 from krm_windows.history.simulation import Simulation, simulate
 from krm_windows.inventory import file_of
@@ -128,4 +128,4 @@ def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
     elif arguments.output == "html":
         output.show(pages.simulation(every))
     else:
-        output.show_words(simulation_text.render(every, periods.width()))
+        output.show_words(pages.simulation_as_text(every, periods.width()))

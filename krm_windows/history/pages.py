@@ -33,6 +33,15 @@ def simulation(every: Sequence[Simulation]) -> str:
     )
 
 
+def simulation_as_text(every: Sequence[Simulation], width: int) -> str:
+    """Return a column of figures for each policy, in lines that are no wider than this, from 60 on.
+
+    Below it stands what waited when.
+    """
+    values = {"every": every, "width": width, "words": simulation_text}
+    return text("simulation.txt", _HERE, **values)
+
+
 def _page(template: str, heading: str, **values: object) -> str:
     page = environment(_HERE).get_template(template)
     return page.render(heading=heading, style=asset("past.css", _HERE), **values)

@@ -13,7 +13,7 @@ from pkgutil import get_data
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from krm_windows.escape import line, visible, word
+from krm_windows.escape import cut, line, visible, word
 from krm_windows.escape.markdown import code
 from krm_windows.policy import phrases
 from krm_windows.preview.clock import shown, stamp
@@ -36,7 +36,7 @@ def render(template: str, /, **values: object) -> str:
 def text(template: str, /, room: str = _HERE, **values: object) -> str:
     """Return what a template of plain text writes: every value is a part of one line."""
     page = environment(room, word).get_template(template).render(values)
-    return "".join(f"{line(each)}\n" for each in page.splitlines())
+    return "".join(f"{line(each.rstrip())}\n" for each in page.splitlines())
 
 
 def markdown(template: str, /, room: str = _HERE, **values: object) -> str:
@@ -71,6 +71,7 @@ def environment(room: str, escaped: Callable[[str], str] = _html) -> Environment
     )
     made.filters |= {
         "characters": characters,
+        "cut": cut,
         "duration": phrases.duration,
         "fitting": fitting,
         "own": Markup,
