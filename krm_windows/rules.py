@@ -397,7 +397,7 @@ MIGRATE_SUSPEND = _warning(
     "migrate-suspend", "`suspend` on a target in Git conflicts with the windows."
 )
 MIGRATE_PATCH_UNUSED = _warning(
-    "migrate-patch-unused", "A patch or CronJob is in no kustomization."
+    "migrate-patch-unused", "A patch of a CronJob is used by no cluster."
 )
 MIGRATE_ALL = _warning(
     "migrate-all", "A CronJob acts on all objects of a kind; the policy lists them by name."

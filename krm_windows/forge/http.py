@@ -4,14 +4,12 @@ The token goes to the one host that was named, in a header; no message has it.
 """
 
 import base64
-import email.utils
 import json
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -64,15 +62,13 @@ class Client:
     """Asks one REST interface; `header` and `token` say who asks.
 
     Threads may share it; a limit that one of them meets is waited for by all.
-    A request that fails in passing is sent up to `tries` times in all. `sleep` takes seconds and
-    `now` tells the time in UTC, for what a forge says of its limits.
+    A request that fails in passing is sent up to `tries` times in all. `sleep` takes seconds.
     """
 
     address: str
     header: str
     token: str = field(repr=False)
     sleep: Callable[[float], None] = time.sleep
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     tries: int = _TRIES
     # How often a limit was waited for. Whoever holds the lock waits, for all threads.
     _waits: int = field(default=0, repr=False)
@@ -194,21 +190,17 @@ class Client:
     def _asked_pause(self, answer: Response) -> float | None:
         """Return for how many seconds a forge asks not to be asked; None where it does not say."""
         after = answer.headers.get("retry-after", "")
-        if after.isascii() and after.isdecimal():
-            return float(after[:9])
         if after:
             # RFC 9110, 10.2.3: seconds, or a date.
             try:
-                instant = email.utils.parsedate_to_datetime(after)
-                return (instant - self.now()).total_seconds()
-            except (ValueError, TypeError):
-                # A date without a zone, say, or neither.
+                return urllib3.Retry().parse_retry_after(after)
+            except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
                 return None
         # GitHub's, and Gitea's and GitLab's without the `x-`: seconds since 1970.
         for name in ("x-ratelimit-reset", "ratelimit-reset"):
             reset = answer.headers.get(name, "")
             if reset.isascii() and reset.isdecimal() and _is_used_up(answer):
-                return float(reset[:12]) - self.now().timestamp()
+                return float(reset[:12]) - time.time()
         return None
 
     def _judged(self, method: str, path: str, answer: Response) -> Response:

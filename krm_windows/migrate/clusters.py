@@ -9,7 +9,7 @@ from functools import cached_property
 
 from krm_windows import gateable, rules
 from krm_windows.emit import labels
-from krm_windows.flux.model import Cluster, Identity, Object
+from krm_windows.flux.model import Cluster, Identity, Object, ObjectIdentity
 from krm_windows.krm import InputError
 from krm_windows.migrate import heuristics, jobs
 from krm_windows.migrate.findings import found_at
@@ -49,13 +49,10 @@ class ClusterObjects:
         return list(filter(jobs.is_one, self.objects))
 
     @cached_property
-    def gated(self) -> dict[tuple[str, str, str], Document]:
-        """What can be suspended, by kind, namespace and name."""
-        return {
-            (each.kind, each.namespace, each.name): each
-            for each in self.objects
-            if gateable.find(each.kind, each.api_version)
-        }
+    def gated(self) -> dict[ObjectIdentity, Document]:
+        """What can be suspended."""
+        found = (each for each in self.objects if gateable.find(each.kind, each.api_version))
+        return {each.identity: each for each in found}
 
     @property
     def where(self) -> str:

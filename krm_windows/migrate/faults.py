@@ -11,7 +11,7 @@ from krm_windows.flux.model import Object
 from krm_windows.krm import Value
 from krm_windows.migrate import heuristics, jobs
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.gating import Gating
+from krm_windows.migrate.gating import Gating, suspension
 from krm_windows.migrate.jobs import Job
 from krm_windows.migrate.repository import Document, Repository
 from krm_windows.results import Result
@@ -61,7 +61,7 @@ def _self_lock(job: Job, gating: Gating) -> Iterator[Result]:
     for target in gating.targets:
         if target.kind != "Kustomization":
             continue
-        if applied.own and target.identity == applied.identity:
+        if applied.own and target == applied.identity:
             message = (
                 f"{job.name} suspends {target}, which applies it: while that is closed, a change "
                 "to the times has to wait"
@@ -150,15 +150,15 @@ def subjects(binding: Object) -> set[tuple[str, str]]:
 def _suspended(gating: Gating) -> Iterator[Result]:
     """Name targets whose `suspend` is in Git, so that Flux sets it back (server-side apply)."""
     for target in gating.targets:
-        found = gating.cluster.gated.get(target.key)
-        held = found.get(*target.field) if found else None
+        found = gating.cluster.gated.get(target)
+        held = found.get(*suspension(target)) if found else None
         if found is None or not isinstance(held, bool):
             continue
         message = (
             f"{target} has `suspend: {str(held).lower()}` in Git, which "
             f"{'closes' if held else 'opens'} it whenever its parent reconciles; remove the line"
         )
-        yield found_at(rules.MIGRATE_SUSPEND, found.at(*target.field), message)
+        yield found_at(rules.MIGRATE_SUSPEND, found.at(*suspension(target)), message)
 
 
 def unused(
@@ -178,10 +178,10 @@ def unused(
                     f"policy; {ADVICE}"
                 )
                 yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.at(), message)
-            elif found.kind == "CronJob" and found.name in names and path not in repository.named:
+            elif found.kind == "CronJob" and found.name in names:
                 message = (
-                    f"the patch of {found.name} is in no kustomization of the repository, "
-                    "so it has no effect"
+                    f"the patch of {found.name} is used by no cluster that was found, so it has no "
+                    "effect there"
                 )
                 yield found_at(rules.MIGRATE_PATCH_UNUSED, each.at(), message)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from krm_windows import gateable, rules
 from krm_windows.flux.model import ObjectIdentity
-from krm_windows.gateable import SUSPEND, Gateable
+from krm_windows.gateable import SUSPEND
 from krm_windows.migrate import jobs
 from krm_windows.migrate.actions import Action
 from krm_windows.migrate.clusters import ClusterObjects
@@ -15,39 +15,6 @@ from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.jobs import Job
 from krm_windows.migrate.pairs import Edge
 from krm_windows.results import Result, fails
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Target:
-    """An object that is suspended and resumed."""
-
-    kind: str
-    namespace: str
-    name: str
-
-    @property
-    def row(self) -> Gateable | None:
-        """Its row of the table of what may be gated."""
-        return gateable.find(self.kind)
-
-    @property
-    def field(self) -> tuple[str, ...]:
-        """The path of the field that suspends it."""
-        return self.row.field if self.row else SUSPEND
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Kind, namespace and name."""
-        return self.kind, self.namespace, self.name
-
-    @property
-    def identity(self) -> ObjectIdentity:
-        """Which object it is in a cluster."""
-        return ObjectIdentity(self.row.group if self.row else "", *self.key)
-
-    def __str__(self) -> str:
-        """Name the object."""
-        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 class Act(NamedTuple):
@@ -69,7 +36,7 @@ class Group:
     Of the CronJobs, those that are not suspended.
     """
 
-    targets: tuple[Target, ...]
+    targets: tuple[ObjectIdentity, ...]
     opens: tuple[Edge, ...]
     closes: tuple[Edge, ...]
 
@@ -83,7 +50,7 @@ class Gating:
     groups: dict[Key, Group] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
 
-    beyond: frozenset[Target] = frozenset()
+    beyond: frozenset[ObjectIdentity] = frozenset()
     """The targets that the cluster's own directory does not have, so that no build sees them."""
 
     @property
@@ -92,9 +59,9 @@ class Gating:
         return self.cluster.cluster.root
 
     @property
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[ObjectIdentity]:
         """What its CronJobs act on, each once."""
-        found = set[Target]()
+        found = set[ObjectIdentity]()
         for action in chain.from_iterable(job.actions for job in self.jobs):
             found.update(targets(action, self.cluster))
         return sorted(found)
@@ -108,7 +75,7 @@ def read(cluster: ClusterObjects, wrong: Iterable[Result] = ()) -> Gating:
     # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
     found = [job for job in read if job.actions or fails(job.results)]
     results = [*wrong, *cluster.results, *_unread(cluster)]
-    acts: dict[Target, dict[Act, Job]] = {}
+    acts: dict[ObjectIdentity, dict[Act, Job]] = {}
     for job in found:
         results += job.results
         for action in job.actions:
@@ -116,18 +83,18 @@ def read(cluster: ClusterObjects, wrong: Iterable[Result] = ()) -> Gating:
             act = Act(action.suspends, job.document.namespace, job.name)
             for target in targets(action, cluster):
                 acts.setdefault(target, {})[act] = job
-    members: dict[Key, list[Target]] = {}
+    members: dict[Key, list[ObjectIdentity]] = {}
     for target, does in sorted(acts.items()):
         results += _checked(target, does, cluster)
         members.setdefault(frozenset(does), []).append(target)
     # The CronJobs are the same for all of a group, so those of the first stand for them.
     groups = {key: _group(each, acts[each[0]]) for key, each in members.items()}
     own = {item.identity for item in cluster.cluster.first.objects}
-    beyond = frozenset(each for each in acts if each.identity not in own)
+    beyond = frozenset(acts.keys() - own)
     return Gating(cluster, tuple(found), groups, tuple(results), beyond)
 
 
-def _group(members: list[Target], does: dict[Act, Job]) -> Group:
+def _group(members: list[ObjectIdentity], does: dict[Act, Job]) -> Group:
     edges: dict[bool, list[Edge]] = {True: [], False: []}
     for act, job in sorted(does.items(), key=lambda each: each[0]):
         # A suspended CronJob never runs, so it makes no window (Kubernetes, `spec.suspend`).
@@ -148,13 +115,19 @@ def _unread(cluster: ClusterObjects) -> Iterator[Result]:
             yield from jobs.unseen(each)
 
 
-def targets(action: Action, cluster: ClusterObjects) -> list[Target]:
+def suspension(target: ObjectIdentity) -> tuple[str, ...]:
+    """Return the path of the field that suspends a target."""
+    row = gateable.find(target.kind)
+    return row.field if row else SUSPEND
+
+
+def targets(action: Action, cluster: ClusterObjects) -> list[ObjectIdentity]:
     """Return what an action is about; all of a namespace are those that the repository has."""
-    where = (action.row.kind, action.namespace)
+    where = (action.row.group, action.row.kind, action.namespace)
     if action.names is not None:
-        return [Target(*where, name) for name in action.names]
+        return [ObjectIdentity(*where, name) for name in action.names]
     # `--all` names none: they are those that the repository has now, and no later ones.
-    return [Target(*key) for key in cluster.gated if key[:2] == where]
+    return [each for each in cluster.gated if each[:3] == where]
 
 
 def _everything(job: Job, action: Action, cluster: ClusterObjects) -> Iterator[Result]:
@@ -172,7 +145,9 @@ def _everything(job: Job, action: Action, cluster: ClusterObjects) -> Iterator[R
     yield found_at(rule, job.document.at("spec", "schedule"), what + rest)
 
 
-def _checked(target: Target, does: dict[Act, Job], cluster: ClusterObjects) -> Iterator[Result]:
+def _checked(
+    target: ObjectIdentity, does: dict[Act, Job], cluster: ClusterObjects
+) -> Iterator[Result]:
     """Name a target that the repository does not have, and CronJobs that do both with one."""
     for act, job in does.items():
         # The same CronJob with the opposite action.
@@ -181,7 +156,7 @@ def _checked(target: Target, does: dict[Act, Job], cluster: ClusterObjects) -> I
             location = job.document.at("spec", "schedule")
             yield found_at(rules.MIGRATE_UNTRANSLATED, location, message)
     # Such as `flux create` made in the cluster, or a cluster that is in another repository.
-    if target.key not in cluster.gated:
+    if target not in cluster.gated:
         # One CronJob is enough to speak of, and all name the same target.
         job = next(iter(does.values()))
         message = (

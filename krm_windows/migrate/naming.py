@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Protocol
 
-from krm_windows.migrate.gating import Target
+from krm_windows.flux.model import ObjectIdentity
 
 # Kubernetes takes 253 characters, and the CronJobs of a policy need some of them.
 _LONGEST = 40
@@ -25,7 +25,7 @@ class Named(Protocol):
 
 def policy(
     pairs: Iterable[tuple[str, str]],
-    targets: Iterable[Target],
+    targets: Iterable[ObjectIdentity],
     others: Sequence[Named],
 ) -> str:
     """Name a policy after what the names of all its CronJobs share.

@@ -61,6 +61,11 @@ class Pair:
     """A weekday field that narrows the opening, or nothing."""
 
     @property
+    def jobs(self) -> tuple[str, str]:
+        """The CronJobs that open and close."""
+        return self.opens.job, self.closes.job
+
+    @property
     def opening(self) -> str:
         """The schedule of the opening."""
         schedule = self.opens.schedule

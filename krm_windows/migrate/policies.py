@@ -5,15 +5,18 @@ There is one for each set of targets; what differs by cluster is in its `cluster
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from typing import cast
 
 from krm_windows import rules
+from krm_windows.flux.model import ObjectIdentity
 from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import render
 from krm_windows.migrate import naming
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.gating import Gating, Group, Key, Target
+from krm_windows.migrate.gating import Gating, Group, Key
 from krm_windows.migrate.pairs import Pair, Pairing, pair
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Day
@@ -29,13 +32,13 @@ Spec = dict[str, object]
 class Windows:
     """What one policy is on one cluster."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[ObjectIdentity, ...]
     pairs: tuple[Pair, ...]
 
     root: str
     """The cluster's own directory."""
 
-    beyond: frozenset[Target]
+    beyond: frozenset[ObjectIdentity]
     """Those targets that it does not have."""
 
     @property
@@ -68,27 +71,18 @@ class Draft:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The names of the CronJobs that open and close, of all clusters."""
-        found: set[tuple[str, str]] = set()
-        for held in self.clusters.values():
-            for each in held.pairs:
-                found.add((each.opens.job, each.closes.job))
-        return sorted(found)
+        every = chain.from_iterable(held.pairs for held in self.clusters.values())
+        return sorted({each.jobs for each in every})
 
     @property
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[ObjectIdentity]:
         """What it gates on any cluster."""
-        found: set[Target] = set()
-        for held in self.clusters.values():
-            found.update(held.targets)
-        return sorted(found)
+        return sorted(frozenset().union(*(held.targets for held in self.clusters.values())))
 
     @property
-    def beyond(self) -> frozenset[Target]:
+    def beyond(self) -> frozenset[ObjectIdentity]:
         """The targets that the own directory of one of the clusters does not have."""
-        found: set[Target] = set()
-        for held in self.clusters.values():
-            found |= held.beyond
-        return frozenset(found)
+        return frozenset().union(*(held.beyond for held in self.clusters.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +121,7 @@ def make(
     return made, results
 
 
-def with_target(policy: Policy, target: Target) -> Spec:
+def with_target(policy: Policy, target: ObjectIdentity) -> Spec:
     """Return what a policy would be with one target alone, and none of its patches."""
     spec = cast("Spec", policy.content["spec"])
     left = {key: each for key, each in spec.items() if key != "clusters"}
@@ -199,26 +193,20 @@ def _joined(drafts: Iterable[Draft]) -> list[Draft]:
         # As texts and values alone: what is equal here can be one policy.
         times = sorted((name or "", held.times) for name, held in draft.clusters.items())
         same.setdefault((draft.namespace, *times), []).append(draft)
-    return sorted(map(_one, same.values()), key=_by_pairs)
-
-
-def _by_pairs(draft: Draft) -> list[tuple[str, str]]:
-    return draft.pairs
+    return sorted(map(_one, same.values()), key=attrgetter("pairs"))
 
 
 def _one(group: Sequence[Draft]) -> Draft:
     """Make one draft of some with the same clusters, and the same times on each."""
     # Its CronJobs give the windows their names; those of the others open and close at the same
     # times.
-    first = min(group, key=_by_pairs)
+    first = min(group, key=attrgetter("pairs"))
     joined = {}
     for name, held in first.clusters.items():
-        targets: set[Target] = set()
-        beyond: set[Target] = set()
-        for draft in group:
-            targets.update(draft.clusters[name].targets)
-            beyond |= draft.clusters[name].beyond
-        joined[name] = Windows(tuple(sorted(targets)), held.pairs, held.root, frozenset(beyond))
+        every = [draft.clusters[name] for draft in group]
+        targets = frozenset(held.targets).union(*(each.targets for each in every))
+        beyond = held.beyond.union(*(each.beyond for each in every))
+        joined[name] = replace(held, targets=tuple(sorted(targets)), beyond=beyond)
     return Draft(joined)
 
 
@@ -300,7 +288,7 @@ def _spec(
     """Return the spec of a policy as it is on one cluster."""
     windows = {}
     for each in held.pairs:
-        name = names[each.opens.job, each.closes.job]
+        name = names[each.jobs]
         window: Spec = {"opens": each.opening, "closes": each.closes.schedule}
         # Under their own names the CronJobs are taken over, and not made a second time.
         window.update(adopted.get(name, {}))
@@ -315,9 +303,9 @@ def _spec(
 
 
 def _selectors(
-    targets: Iterable[Target],
+    targets: Iterable[ObjectIdentity],
     home: str,
-    beyond: frozenset[Target],
+    beyond: frozenset[ObjectIdentity],
 ) -> list[Spec]:
     """Return the entries of `targets`; what is `beyond` need not be seen by a build."""
     grouped: dict[tuple[str, str, bool], list[str]] = {}

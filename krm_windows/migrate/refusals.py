@@ -9,12 +9,13 @@ from dataclasses import replace
 from krm_windows import rules
 from krm_windows.checks import repository
 from krm_windows.flux import Cluster, Gate, Object
+from krm_windows.flux.model import ObjectIdentity
 from krm_windows.flux.policies import TARGETS
 from krm_windows.function import window_policy
 from krm_windows.krm import KubeObject
 from krm_windows.migrate import policies
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.gating import Gating, Target
+from krm_windows.migrate.gating import Gating
 from krm_windows.migrate.policies import Policy, Windows
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result, Severity, fails
@@ -31,7 +32,7 @@ def without_locks(
     gatings: Iterable[Gating], made: Iterable[Policy], after: Mapping[str, Cluster]
 ) -> tuple[list[Gating], list[Result]]:
     """Leave out the targets that deliver the windows, and name each."""
-    locked: dict[str, set[Target]] = {}
+    locked: dict[str, set[ObjectIdentity]] = {}
     results: list[Result] = []
     for policy, name, windows in _each(made):
         cluster = after[windows.root]
@@ -57,7 +58,7 @@ def _each(made: Iterable[Policy]) -> Iterator[tuple[Policy, str | None, Windows]
             yield policy, name, windows
 
 
-def _without(gating: Gating, locked: set[Target]) -> Gating:
+def _without(gating: Gating, locked: set[ObjectIdentity]) -> Gating:
     groups = {}
     for key, group in gating.groups.items():
         targets = tuple(each for each in group.targets if each not in locked)
@@ -66,7 +67,9 @@ def _without(gating: Gating, locked: set[Target]) -> Gating:
     return replace(gating, groups=groups)
 
 
-def _locks(policy: Policy, windows: Windows, cluster: Cluster) -> Iterator[tuple[Target, str]]:
+def _locks(
+    policy: Policy, windows: Windows, cluster: Cluster
+) -> Iterator[tuple[ObjectIdentity, str]]:
     """Yield the targets that a policy of them alone would be refused for, with the reason."""
     for target in windows.targets:
         for rule, why in _refusals(policies.with_target(policy, target), None, cluster):
@@ -74,7 +77,7 @@ def _locks(policy: Policy, windows: Windows, cluster: Cluster) -> Iterator[tuple
                 yield target, why
 
 
-def _left_out(windows: Windows, found: Mapping[Target, str]) -> Iterator[Result]:
+def _left_out(windows: Windows, found: Mapping[ObjectIdentity, str]) -> Iterator[Result]:
     edge = windows.pairs[0].closes
     for target, why in found.items():
         message = f"{target}, which {edge.job} suspends, is left out of the policy: {why}"

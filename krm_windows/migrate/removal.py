@@ -11,7 +11,7 @@ from krm_windows.flux.model import Identity, Object
 from krm_windows.flux.objects import readable
 from krm_windows.krm import KubeObject, Value
 from krm_windows.migrate import faults, jobs
-from krm_windows.migrate.gating import Gating
+from krm_windows.migrate.gating import Gating, suspension
 from krm_windows.migrate.repository import (
     Document,
     Location,
@@ -176,11 +176,12 @@ class Removal:
         """Yield what is to be done to targets, and to Kustomizations of which nothing stays."""
         known = gating.cluster.gated
         for target in gating.targets:
-            found = known.get(target.key)
-            if found and found.get(*target.field) is False:
-                yield found.at(*target.field), f"remove `{target.field[-1]}: false`"
+            found = known.get(target)
+            field = suspension(target)
+            if found and found.get(*field) is False:
+                yield found.at(*field), f"remove `{field[-1]}: false`"
         for applied in gating.cluster.cluster.kustomizations.values():
-            found = known.get(("Kustomization", applied.namespace, applied.identity.name))
+            found = known.get(applied.identity)
             if found and applied.objects and self._has_all(applied.objects):
                 yield found.location, f"remove {found}, which applies nothing else"
 

@@ -1,7 +1,7 @@
 """The repository as it is read: its files, and where the objects of its clusters are written."""
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -11,7 +11,7 @@ from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Kustomization, Object
 from krm_windows.flux.objects import parsed, readable
 from krm_windows.gateable import KUSTOMIZE, group_of
-from krm_windows.krm import InputError, KubeObject, Value, value
+from krm_windows.krm import InputError, KubeObject, value
 from krm_windows.migrate import heuristics
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
@@ -141,14 +141,6 @@ class Repository:
         return [each for each in found if group_of(each.item.api_version) == KUSTOMIZE]
 
     @cached_property
-    def named(self) -> frozenset[str]:
-        """Every path that a text of a kustomization may mean, or of a Flux Kustomization."""
-        found: set[str] = set()
-        for each in (*self.kustomizations.values(), *self.flux):
-            found.update(paths(posixpath.dirname(each.file), each.item.get()))
-        return frozenset(found)
-
-    @cached_property
     def unreadable(self) -> dict[Location, str]:
         """Files that may hold windows and are no YAML: where the error is, and what it is."""
         found = {}
@@ -184,18 +176,6 @@ class Repository:
 def has_job(content: bytes) -> bool:
     """Whether a file may hold a CronJob that makes windows, or a patch of one."""
     return b"CronJob" in content and heuristics.may_suspend(content)
-
-
-def paths(directory: str, part: Value) -> Iterator[str]:
-    """Yield the paths that the texts of a part of a kustomization may mean."""
-    if isinstance(part, str):
-        # A text of several lines is a patch, and no path.
-        if "\n" not in part:
-            yield resolve(directory, part)
-    elif isinstance(part, list | dict):
-        entries: Iterable[Value] = part.values() if isinstance(part, dict) else part
-        for entry in entries:
-            yield from paths(directory, entry)
 
 
 def parents(path: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ def made(server: Server) -> Asked:
     kind = connect.KINDS[server.kind]
     slept: list[float] = []
     token = f"{kind.scheme}{TOKEN}"
-    client = Client(server.address, kind.header, token, slept.append, lambda: NOW)
+    client = Client(server.address, kind.header, token, slept.append)
     return Asked(server, kind.make(client, REPOSITORY), slept)
 
 
@@ -186,6 +186,7 @@ LATER = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
         ((429, {"Retry-After": "7"}, {}), 7),
         ((429, {"Retry-After": LATER}, {}), 90),
         ((429, {"Retry-After": "soon"}, {}), 1),
+        ((429, {"Retry-After": "9" * 5000}, {}), 1),
         ((429, {}, {}), 1),
         ((403, {"Retry-After": "60"}, {"message": "secondary rate limit"}), 60),
         ((403, LIMITED, {"message": "API rate limit exceeded"}), 30),
@@ -202,8 +203,11 @@ LATER = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
         ((503, {"Retry-After": "3"}, {}), 3),
     ],
 )
-def test_what_passes_is_tried_again(asked: Asked, trouble: Reply, slept: float) -> None:
+def test_what_passes_is_tried_again(
+    asked: Asked, trouble: Reply, slept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the time that the forge says."""
+    monkeypatch.setattr(time, "time", NOW.timestamp)
     asked.server.troubles = [trouble]
     assert len(list(asked.forge.open_changes())) == 2
     assert asked.slept == [slept]
