@@ -9,7 +9,6 @@ put right here, for the cluster does the same.
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
-from itertools import islice
 from typing import NamedTuple
 
 from krm_windows.schedule import cron, zones
@@ -24,29 +23,16 @@ _NOON = 12
 _YEARS = 5
 
 
-def next_runs(
-    schedule: str,
-    time_zone: str,
-    after: datetime,
-    count: int,
-) -> list[datetime]:
-    """Return the first `count` UTC instants after the aware `after` at which the controller fires.
-
-    `time_zone` is an IANA name, or empty for UTC; a `TZ=` before the schedule outranks it. A list
-    that is shorter ends where the schedule does not fire for five years: it is empty if it never
-    does. Raises `cron.CronError` for what the controller refuses, an unknown zone too.
-    """
-    return list(islice(runs(schedule, time_zone, after), count))
-
-
 def runs(
     schedule: str,
     time_zone: str,
     after: datetime,
 ) -> Iterator[datetime]:
-    """Yield what `next_runs` returns, without end where there is none.
+    """Yield the UTC instants after the aware `after` at which the controller fires.
 
-    Raises `cron.CronError` at once.
+    `time_zone` is an IANA name, or empty for UTC; a `TZ=` before the schedule outranks it. They end
+    where the schedule does not fire for five years. Raises `cron.CronError` at once for what the
+    controller refuses, an unknown zone too.
     """
     parsed = cron.parse(schedule)
     # The zone of the schedule itself outranks; `TZ=Local` means the one of the CronJob.

@@ -1,7 +1,7 @@
 """A report as a table, in the manner of kubectl."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from krm_windows import escape
@@ -120,42 +120,27 @@ def _block(cells: tuple[str, ...]) -> Iterator[str]:
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
     tz = report.timetable.zone
     decision = report.decision
-    who = since = until = ""
+    # Nobody notes when a target was opened: it was with the policy.
+    who, since, until = "", decision.since if decision.open else None, None
     if row.suspension:
         # A person may have written a reason over several lines.
         who = " ".join(row.suspension.words.split())
-        since = _edge(row.suspension.since, tz)
-        until = _edge(row.suspension.until, tz)
-    # Nobody notes when a target was opened: it was with the policy.
-    elif decision.open:
-        since = _edge(decision.since, tz)
-    return (
-        escape.line(str(row.target)),
-        escape.line(row.state),
-        escape.line(row.desired),
-        escape.line(who),
-        escape.line(since),
-        escape.line(until),
-        escape.line(_change(report)),
-        escape.line(_last_run(report, at)),
+        since, until = row.suspension.since, row.suspension.until
+    change = ""
+    # Nothing within the 400 days that the evaluator looks ahead is empty.
+    if decision.until:
+        change = f"{'closes' if decision.open else 'opens'} {shown(decision.until, tz)}"
+    cells = (
+        str(row.target),
+        row.state,
+        row.desired,
+        who,
+        shown(since, tz) if since else "",
+        shown(until, tz) if until else "",
+        change,
+        _last_run(report, at),
     )
-
-
-def _change(report: Report) -> str:
-    """Say what comes next; nothing within the 400 days that the evaluator looks ahead is empty."""
-    until = report.decision.until
-    if not until:
-        return ""
-    shown_at = _edge(until, report.timetable.zone)
-    if report.decision.open:
-        return f"closes {shown_at}"
-    return f"opens {shown_at}"
-
-
-def _edge(at: datetime | None, tz: tzinfo) -> str:
-    if at is None:
-        return ""
-    return shown(at, tz)
+    return tuple(map(escape.line, cells))
 
 
 def _last_run(report: Report, at: datetime) -> str:

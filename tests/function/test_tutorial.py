@@ -9,7 +9,7 @@ from shown import commands, renewed, run
 from tutorial import PAGE, runnable, without
 
 # What asks a cluster, or waits for the clock.
-ELSEWHERE = ("kubectl", "krm-windows state", "krm-windows status", "krm-windows pending")
+ELSEWHERE = ("kubectl", " --wait ", "krm-windows status", "krm-windows pending")
 
 
 @pytest.mark.slow  # a dozen programs

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from krm_windows.schedule import cron, zones
-from krm_windows.schedule.controller import next_runs, runs
+from krm_windows.schedule.controller import runs
 from krm_windows.schedule.cron import CronError
 
 Vector = dict[str, Any]
@@ -31,6 +31,11 @@ def answers(vector: Vector) -> list[datetime] | None:
     if "error" in vector:
         return None
     return [datetime.fromisoformat(run) for run in vector["next"] if run != "never"]
+
+
+def next_runs(schedule: str, zone: str, after: datetime, count: int) -> list[datetime]:
+    """Return the first runs after an instant; fewer where there are no more."""
+    return list(islice(runs(schedule, zone, after), count))
 
 
 def modelled(vector: Vector) -> list[datetime] | None:
