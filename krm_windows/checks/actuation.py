@@ -5,9 +5,9 @@ changes a schedule fires as its fields say. Beside one the controller goes its o
 the actuator `Kubectl` nothing looks again.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, repeat, zip_longest
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -25,42 +25,11 @@ _AROUND = timedelta(days=2)
 
 
 class _Fault(NamedTuple):
-    """What the controller does to one edge.
-
-    `meant` and `fired` are UTC instants, one of them may be absent.
-    """
+    """What the controller does to one edge: `at` an instant, and `instead`, where it moves it."""
 
     verb: str
-    meant: datetime | None
-    fired: datetime | None
-
-    @property
-    def at(self) -> datetime:
-        # One of the two is there.
-        return self.meant or self.fired or datetime.max  # noqa: DTZ901
-
-
-class _Runs(NamedTuple):
-    """When an edge is `meant` and when it is `fired`, around a clock change."""
-
-    trigger: Trigger
-    meant: tuple[datetime, ...]
-    fired: frozenset[datetime]
-
-    def faults(self, ignored: Collection[datetime]) -> Iterator[_Fault]:
-        """Compare the two but for some instants."""
-        # The controller counts from the first one, so that is never fired itself.
-        counted = set(self.meant[1:])
-        lost = sorted(counted - self.fired - set(ignored))
-        odd = sorted(self.fired - set(self.meant))
-        # One that is lost and one that is odd are one that was moved; the rest were skipped, or
-        # came twice.
-        for at, instead in zip(lost, odd, strict=False):
-            yield _Fault("moves", at, instead)
-        for at in lost[len(odd) :]:
-            yield _Fault("skips", at, None)
-        for at in odd[len(lost) :]:
-            yield _Fault("repeats", None, at)
+    at: datetime
+    instead: datetime | None = None
 
 
 def misfired(
@@ -74,55 +43,57 @@ def misfired(
         return
     zone = plan.timetable.zone
     changes = tuple(clock_changes(zone, begins, ends))
-    found: list[list[_Fault]] = [[] for _ in plan.triggers]
+    # By what they do, each once: two changes may be so near that both show it.
+    found: list[dict[str, dict[_Fault, None]]] = [{} for _ in plan.triggers]
     for change in changes:
-        every = [_runs(trigger, change, zone) for trigger in plan.triggers]
-        vanished = _vanished(every)
-        for faults, runs in zip(found, every, strict=True):
-            faults.extend(runs.faults(vanished))
+        meant = [_meant(trigger, change, zone) for trigger in plan.triggers]
+        fired = list(map(_fired, plan.triggers, meant, repeat(change)))
+        vanished = _vanished(plan, meant, fired)
+        for faults, one, other in zip(found, meant, fired, strict=True):
+            for fault in _faults(one, other, vanished):
+                faults.setdefault(fault.verb, {})[fault] = None
     # Of one sort only the first is reported in full, with how many more there are.
     for trigger, faults in zip(plan.triggers, found, strict=True):
-        for same in _by_verb(faults).values():
-            yield _reported(trigger, same, zone)
+        for same in faults.values():
+            yield _reported(trigger, list(same), zone)
     yield from _hurried(plan, changes, zone)
 
 
-def _by_verb(faults: Iterable[_Fault]) -> dict[str, list[_Fault]]:
-    """Return faults by what they do, each once: two changes may be so near that both show it."""
-    found: dict[str, list[_Fault]] = {}
-    for fault in dict.fromkeys(faults):
-        found.setdefault(fault.verb, []).append(fault)
-    return found
+def _faults(
+    meant: Sequence[datetime], fired: set[datetime], ignored: set[datetime]
+) -> Iterator[_Fault]:
+    """Compare when an edge is meant and when it is fired, but for some instants."""
+    # The controller counts from the first one, so that is never fired itself.
+    lost = sorted({*meant[1:]} - fired - ignored)
+    odd = sorted(fired - {*meant})
+    # One that is lost and one that is odd are one that was moved; the rest were skipped, or came
+    # twice.
+    for at, instead in zip_longest(lost, odd):
+        if at is None:
+            yield _Fault("repeats", instead)
+        else:
+            yield _Fault("moves" if instead else "skips", at, instead)
 
 
-def _runs(trigger: Trigger, change: ClockChange, zone: ZoneInfo) -> _Runs:
-    meant = _meant(trigger, change, zone)
+def _fired(trigger: Trigger, meant: Sequence[datetime], change: ClockChange) -> set[datetime]:
+    """Return when the controller fires an edge around a change."""
     # As if its last run had been at the first instant, well before the change.
     runs = controller.runs(trigger.schedule, trigger.time_zone, meant[0])
-    fired = _until(runs, change.at + _AROUND)
-    return _Runs(
-        trigger,
-        meant=tuple(meant),
-        fired=frozenset(fired),
-    )
+    return set(_until(runs, change.at + _AROUND))
 
 
-def _vanished(every: Iterable[_Runs]) -> set[datetime]:
+def _vanished(
+    plan: Plan, meant: Iterable[Sequence[datetime]], fired: Iterable[set[datetime]]
+) -> set[datetime]:
     """Return the instants at which something opens and closes at once and nothing fires.
 
     They are in a missing hour.
     """
-    opening: set[datetime] = set()
-    closing: set[datetime] = set()
-    fired: set[datetime] = set()
-    for each in every:
-        # A trigger suspends its targets, so closes, or resumes them.
-        side = opening
-        if each.trigger.suspends:
-            side = closing
-        side.update(each.meant)
-        fired |= each.fired
-    return (opening & closing) - fired
+    # A trigger suspends its targets, so closes, or resumes them.
+    sides: dict[bool, set[datetime]] = {True: set(), False: set()}
+    for trigger, each in zip(plan.triggers, meant, strict=True):
+        sides[bool(trigger.suspends)].update(each)
+    return (sides[True] & sides[False]).difference(*fired)
 
 
 def _meant(
@@ -160,14 +131,9 @@ def _reported(
     zone: ZoneInfo,
 ) -> Result:
     first = faults[0]
-    last = faults[-1]
     when = first.at.astimezone(zone)
-    until = last.at.astimezone(zone)
-    instead = ""
-    # Only what is moved has both.
-    if first.meant and first.fired:
-        fired = first.fired.astimezone(zone)
-        instead = f" to {findings.moment(fired)}"
+    until = faults[-1].at.astimezone(zone)
+    instead = f" to {findings.moment(first.instead.astimezone(zone))}" if first.instead else ""
     message = (
         f"cannot be kept: the CronJob controller {first.verb} the edge at "
         f"{findings.moment(when)}{instead}{findings.repeated(len(faults), until)}, where the "

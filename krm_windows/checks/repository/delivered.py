@@ -18,7 +18,6 @@ from krm_windows.flux.layers import ABSTAINS
 from krm_windows.flux.model import Alteration, Finding, ObjectIdentity, Outcome
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE
-from krm_windows.krm import Value
 
 _OBEYED = "metadata.annotations"
 # So many changed fields are named.
@@ -273,7 +272,7 @@ def _ignored(each: Kustomization) -> Iterator[Finding]:
         if not isinstance(paths, list):
             continue
         for item in each.objects:
-            if not _is_ours(item) or not _selects(rule.get("target"), item):
+            if not _is_ours(item) or not selectors.selects(rule.get("target"), item):
                 continue
             path = next((path for path in paths if _has(item, str(path))), None)
             if path is not None:
@@ -284,24 +283,6 @@ def _ignored(each: Kustomization) -> Iterator[Finding]:
                 )
                 yield _at(each, f"spec.ignore[{index}]", message, str(path))
                 break
-
-
-def _selects(selector: Value, item: Object) -> bool:
-    """Whether a selector is about an object; where that cannot be told, it is not."""
-    if not isinstance(selector, dict):
-        return True
-    own = {
-        "group": item.group,
-        "version": item.api_version.rpartition("/")[2],
-        "kind": item.kind,
-        "namespace": item.namespace,
-        "name": item.name,
-    }
-    return all(
-        key in own and selectors.matches(str(text), own[key])
-        for key, text in selector.items()
-        if text
-    )
 
 
 def _has(item: Object, pointer: str) -> bool:

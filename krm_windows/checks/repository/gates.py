@@ -9,7 +9,7 @@ from contextlib import suppress
 from krm_windows import rules
 from krm_windows.apply import annotations
 from krm_windows.checks.repository.gated import GatedCluster, is_live, is_windows
-from krm_windows.flux import Gate, Kustomization, Object
+from krm_windows.flux import Gate, Kustomization, Object, selectors
 from krm_windows.flux.model import Finding, Identity, Layer, ObjectIdentity
 from krm_windows.flux.policies import RELEASED, TARGETS
 from krm_windows.gate.timetable import Target
@@ -112,10 +112,10 @@ def _suspended(
     """
     value = item.get(*target.field)
     # Absent, it is the gate's alone, and so is what the parent leaves alone.
-    if value is None or _is_ignored(parent, target):
+    field = "/".join(target.field)
+    if value is None or _is_ignored(parent, item, field):
         return
     path = ".".join(target.field)
-    field = "/".join(target.field)
     if value is False:
         message = (
             f"must not be set in Git on a target of the policy {gate.policy}: its parent {parent} "
@@ -137,29 +137,16 @@ def _suspended(
         yield Finding.at(rules.TARGET_SUSPEND, message, layer)
 
 
-def _is_ignored(parent: Kustomization, target: Target) -> bool:
-    """Whether a parent leaves the field alone (`spec.ignore`, Flux 2.9).
-
-    A target selector has to name it.
-    """
+def _is_ignored(parent: Kustomization, item: Object, field: str) -> bool:
+    """Whether a parent leaves a field alone (`spec.ignore`, Flux 2.9)."""
     if parent.own is None:
         return False
     for rule in parent.own.parts("spec", "ignore"):
-        paths = rule.get("paths")
-        # The first rule that selects the target decides.
-        if _selects(rule.get("target"), target):
-            return isinstance(paths, list) and f"/{'/'.join(target.field)}" in paths
+        # The first rule that selects the object decides.
+        if selectors.selects(rule.get("target"), item):
+            paths = rule.get("paths")
+            return isinstance(paths, list) and f"/{field}" in paths
     return False
-
-
-def _selects(selector: object, target: Target) -> bool:
-    """Whether a selector is about a target; what it does not say holds of all."""
-    if not isinstance(selector, dict):
-        return True
-    kind = selector.get("kind")
-    if kind not in (None, target.kind):
-        return False
-    return selector.get("name") in (None, target.name)
 
 
 def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
