@@ -1,6 +1,6 @@
 """Reports as text, as JSON, and as the commands by which GitHub annotates a change."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 
@@ -30,15 +30,11 @@ def text(reports: Reports) -> str:
         if repeated:
             lines.append(f"the first {counted(len(repeated), 'error')}, repeated:")
         lines.extend(escape.line(report.written(result)) for result in repeated)
-        lines.append(_count(report))
+        lines.append(escape.line(f"{report.heading}: {results.tally(report.results)}"))
     if len(reports) > 1:
         every = chain.from_iterable(report.results for report in reports)
         lines.append(f"total: {results.tally(every)}")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _count(report: Findings) -> str:
-    return escape.line(f"{report.heading}: {results.tally(report.results)}")
 
 
 def as_json(reports: Reports, *, every: bool) -> str:
@@ -59,13 +55,9 @@ def as_sarif(reports: Reports) -> str:
 
 def github(reports: Reports) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
-    return actions.commands(_commands(reports))
-
-
-def _commands(reports: Reports) -> Iterator[str]:
-    for report in reports:
-        for result in report.results:
-            yield _command(report, result)
+    return actions.commands(
+        _command(report, result) for report in reports for result in report.results
+    )
 
 
 def _command(report: Findings, result: Result) -> str:

@@ -5,7 +5,7 @@ Never or always open, uneven, or too short to be of use.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from krm_windows import rules
 from krm_windows.checks import findings
@@ -155,7 +155,13 @@ def _lengths(
     """Compare the whole occurrences of a window with each other and with what a run takes."""
     # Twice as long: a window by weekday and one by date are hardly meant as one.
     if longest.length > 2 * shortest.length:
-        yield _unequal(window, longest.begins, longest.length, shortest.length)
+        message = (
+            f"is open for {duration(longest.length)} from {findings.moment(longest.begins)} on, "
+            f"more than twice the {duration(shortest.length)} of its shortest occurrence; if that "
+            "is not intended, end it with a time of day or a duration, which count from its own "
+            "beginning"
+        )
+        yield findings.at(rules.WINDOW_UNEQUAL, window.name, message, longest.begins)
     early = facts.timetable.closes_early
     least = delays.longest
     # Even where no run is lost, a minute is the least that a CronJob knows.
@@ -163,10 +169,19 @@ def _lengths(
         return
     if _is_prolonged(facts, shortest, early + least):
         return
+    when = findings.moment(shortest.begins)
+    rule = rules.WINDOW_SHORT
+    message = (
+        f"is open for only {duration(shortest.length - early)} on {when}: {delays}; make the "
+        f"window at least {duration(early + least)} long, or `interval` shorter"
+    )
     if shortest.length <= early:
-        yield _early(window, shortest, early)
-    else:
-        yield _short(window, shortest, early, delays)
+        rule = rules.WINDOW_CLOSES_EARLY
+        message = (
+            f"is {duration(shortest.length)} long on {when}, so `closesEarly` ({duration(early)}) "
+            "leaves no time in it: make the window longer, or `closesEarly` shorter"
+        )
+    yield findings.at(rule, window.name, message, shortest.begins)
 
 
 def _is_prolonged(
@@ -179,40 +194,3 @@ def _is_prolonged(
     at = wallclock.minute_of(occurrence.begins)
     around = (each for each in facts.union if each[0] <= at < each[1])
     return _length(next(around)) * _MINUTE >= least
-
-
-def _early(window: Rule, shortest: Span, early: timedelta) -> Result:
-    message = (
-        f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, so "
-        f"`closesEarly` ({duration(early)}) leaves no time in it: make the window longer, or "
-        "`closesEarly` shorter"
-    )
-    return findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
-
-
-def _short(
-    window: Rule,
-    shortest: Span,
-    early: timedelta,
-    delays: Delays,
-) -> Result:
-    message = (
-        f"is open for only {duration(shortest.length - early)} on "
-        f"{findings.moment(shortest.begins)}: {delays}; make the window at least "
-        f"{duration(early + delays.longest)} long, or `interval` shorter"
-    )
-    return findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
-
-
-def _unequal(
-    window: Rule,
-    begins: datetime,
-    length: timedelta,
-    shortest: timedelta,
-) -> Result:
-    message = (
-        f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the "
-        f"{duration(shortest)} of its shortest occurrence; if that is not intended, end it with "
-        "a time of day or a duration, which count from its own beginning"
-    )
-    return findings.at(rules.WINDOW_UNEQUAL, window.name, message, begins)

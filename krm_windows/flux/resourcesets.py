@@ -96,14 +96,7 @@ def _inputs(item: Object) -> list[Inputs]:
         return [None]
     if not isinstance(inputs, list):
         raise UncoveredError("`inputs` is not a list")
-    return [_mapping(each) for each in inputs]
-
-
-def _mapping(part: Value) -> dict[str, Value]:
-    """Return a mapping, an empty one for anything else."""
-    if isinstance(part, dict):
-        return part
-    return {}
+    return [each if isinstance(each, dict) else {} for each in inputs]
 
 
 class _Making:
@@ -270,13 +263,9 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text)
-
-
 _FUNCTIONS: Mapping[str, Callable[[str], str]] = {
     "": str,
-    "quote": _quoted,
+    "quote": json.dumps,
     "lower": str.lower,
     "upper": str.upper,
     "toString": str,

@@ -16,6 +16,7 @@ from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import Finding, ObjectIdentity
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.inventory import POLICY
+from krm_windows.rules import Rule
 
 _DEFINITION = "CustomResourceDefinition"
 _RELEASE = (HELM, "HelmRelease")
@@ -53,9 +54,14 @@ def blocked(gated: GatedCluster) -> Iterator[Finding]:
         for need, item in needs.items():
             reason = order.blocked(each, need)
             if reason:
-                yield _finding(each, item, need, reason)
+                said = f"{reason}: on a new cluster {each} fails, and applies nothing"
+                yield _finding(each, item, need, rules.NEW_CLUSTER_BLOCKED, said)
             elif unread := order.unread(each, need):
-                yield _unclear(each, item, need, unread)
+                said = (
+                    f"nothing that was read creates: if {unread} does, which is applied after "
+                    f"{each} and was not read, a new cluster does not come up"
+                )
+                yield _finding(each, item, need, rules.DELIVERED_TOGETHER, said)
 
 
 def _needs(item: Object) -> Iterator[_Need]:
@@ -64,28 +70,14 @@ def _needs(item: Object) -> Iterator[_Need]:
     yield _DEFINITION, f"{item.kind}.{item.group}"
 
 
-def _needed(item: Object, need: _Need) -> str:
+def _finding(each: Kustomization, item: Object, need: _Need, rule: Rule, said: str) -> Finding:
     kind, name = need
-    return f"the namespace {name}" if kind == "Namespace" else f"the {kind} of {item.kind}"
-
-
-def _unclear(each: Kustomization, item: Object, need: _Need, unread: str) -> Finding:
-    message = (
-        f"needs {_needed(item, need)}, which nothing that was read creates: if {unread} does, "
-        f"which is applied after {each} and was not read, a new cluster does not come up; {_FIX}"
-    )
-    return Finding(rules.DELIVERED_TOGETHER, message, item, "metadata.namespace", current=need[1])
-
-
-def _finding(each: Kustomization, item: Object, need: _Need, reason: str) -> Finding:
+    needed = f"the namespace {name}" if kind == "Namespace" else f"the {kind} of {item.kind}"
     fix = _FIX
-    if is_windows(each):
+    if rule is rules.NEW_CLUSTER_BLOCKED and is_windows(each):
         fix = "wait for nothing that this Kustomization belongs to: remove `wait` or `dependsOn`"
-    message = (
-        f"needs {_needed(item, need)}, which {reason}: on a new cluster {each} fails, and applies "
-        f"nothing; {fix}"
-    )
-    return Finding(rules.NEW_CLUSTER_BLOCKED, message, item, "metadata.namespace", current=need[1])
+    message = f"needs {needed}, which {said}; {fix}"
+    return Finding(rule, message, item, "metadata.namespace", current=name)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,16 @@ from krm_windows.flux.model import Finding
 def inverted(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the inverted dependencies of a cluster, and live children of closed parents."""
     for each in gated.cluster.kustomizations.values():
+        delivered = [gate for gate in gated.cluster.gates if gate.delivered_by == each.key]
         for index, key in enumerate(each.depends_on):
             dependency = gated.cluster.kustomizations.get(key)
             # What delivers a policy must not wait for what that gates: said of the delivery.
-            if dependency is not None and not _locks(gated, each, dependency):
-                yield from _dependency(gated, each, dependency, f"spec.dependsOn[{index}]")
-        yield from _child(gated, each)
+            if dependency is None or any(dependency.identity in g.identities for g in delivered):
+                continue
+            yield from _dependency(gated, each, dependency, f"spec.dependsOn[{index}]")
+        # What delivers a policy has to be live.
+        if not delivered:
+            yield from _child(gated, each)
 
 
 def _dependency(
@@ -62,7 +66,7 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
     if parent is None or parent is gated.cluster.first:
         return
     # It waits as well, or is meant to stay live.
-    if gated.holds(each) or is_live(each) or _delivers(gated, each):
+    if gated.holds(each) or is_live(each):
         return
     held = gated.holds(parent)
     if held and each.own is not None:
@@ -73,16 +77,3 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
             "`krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")
-
-
-def _locks(gated: GatedCluster, each: Kustomization, dependency: Kustomization) -> bool:
-    """Whether a policy suspends a dependency of the Kustomization that delivers it."""
-    for gate in gated.cluster.gates:
-        if gate.delivered_by == each.key and dependency.identity in gate.identities:
-            return True
-    return False
-
-
-def _delivers(gated: GatedCluster, each: Kustomization) -> bool:
-    """Whether a Kustomization delivers a policy, and so has to be live."""
-    return any(gate.delivered_by == each.key for gate in gated.cluster.gates)

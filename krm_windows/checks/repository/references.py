@@ -51,7 +51,9 @@ def crossing(gated: GatedCluster) -> Iterator[Finding]:
             windowed.add(name)
         else:
             live.add(name)
-    for user in _users(gated):
+    for user in gated.applied():
+        if user[1].kind not in _USERS:
+            continue
         # Only what mentions a name of the other class is read: most of a cluster does not.
         others = windowed
         if gated.when(*user):
@@ -72,13 +74,6 @@ def _referring(
         key = (reference.group or "", reference.kind, reference.namespace, reference.name)
         if key in owners:
             yield from _pair(gated, user, owners[key], reference.path)
-
-
-def _users(gated: GatedCluster) -> Iterator[Owned]:
-    """Yield what can refer to something."""
-    for each, item in gated.applied():
-        if item.kind in _USERS:
-            yield each, item
 
 
 def _pair(

@@ -94,14 +94,10 @@ def _order(result: Result) -> tuple[object, ...]:
         _RANK[result.severity],
         file,
         # As numbers: as a text, line 10 would come before line 9.
-        _place_of(result),
+        result.place or _BEGINNING,
         result.rule,
         result.message,
     )
-
-
-def _place_of(result: Result) -> Place:
-    return result.place or _BEGINNING
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
