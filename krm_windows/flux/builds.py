@@ -356,7 +356,7 @@ def whole(
     """
     closure = close(tree, directory, {}, fetches=fetches)
     found = list(closure.notices)
-    if closure.unrun:
+    if closure.run:
         message = "a WindowPolicy among the transformers or generators is not run here"
         found.append(Finding(rules.NOT_FOLLOWED, message, file=directory))
     if found:

@@ -50,11 +50,12 @@ class Closure:
 
     `files` and `links` are what a build is to find. `resources` are the files of objects in their
     order; it is not `plain` where a build does more than to put these together. `policies` are the
-    WindowPolicies by their file, `plugins` the directories that yield some, `unrun` says that one
-    was among the plugins; `notices` are what was left out and why. `remote`: what is missing would
-    have to be fetched. `broken`: a kustomization cannot be read. `missing` are the texts at whose
-    path nothing is read, most of which are no paths, each with that path. `kustomizations` are all
-    by their files, as they are built; the first is that of the directory itself.
+    WindowPolicies by their file, `plugins` the directories that yield some, `run` the files by
+    which a build elsewhere would run them; `notices` are what was left out and why. `remote`: what
+    is missing would have to be fetched. `broken`: a kustomization cannot be read. `missing` are the
+    texts at whose path nothing is read, most of which are no paths, each with that path.
+    `kustomizations` are all by their files, as they are built; the first is that of the directory
+    itself.
     """
 
     directory: str
@@ -65,7 +66,7 @@ class Closure:
     policies: list[tuple[str, KubeObject]] = field(default_factory=list)
     plugins: list[str] = field(default_factory=list)
     notices: list[Finding] = field(default_factory=list)
-    unrun: bool = False
+    run: set[str] = field(default_factory=set)
     remote: bool = False
     broken: bool = False
     missing: dict[str, str] = field(default_factory=dict)
@@ -326,7 +327,7 @@ class _Walk:
         found = window_policies(content)
         if found:
             self.closure.policies += [(path, item) for item in found]
-            self.closure.unrun = True
+            self.closure.run.add(path)
             return False
         if path != file:
             self._file(path, content)
@@ -336,11 +337,11 @@ class _Walk:
     def _plugin_directory(self, path: str) -> bool:
         """Take in a directory that makes plugins' configurations, unless ours are among them."""
         if self.tree.is_directory(path) and path not in self.above:
-            below = close(self.tree, path, {}, self.above).files.values()
+            below = close(self.tree, path, {}, self.above).files
             # A policy in it is read and not run, so the builder must not be given it.
-            if any(GROUP.encode() in text for text in below):
+            if any(GROUP.encode() in text for text in below.values()):
                 self.closure.plugins.append(path)
-                self.closure.unrun = True
+                self.closure.run.update(below)
                 return False
         self.directory(path, {})
         return True

@@ -17,7 +17,7 @@ from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.closure import close
-from krm_windows.flux.fields import PLUGINS, listed, read
+from krm_windows.flux.fields import PLUGINS
 from krm_windows.flux.model import Finding
 from krm_windows.flux.objects import readable
 from krm_windows.gate.timetable import Timetable
@@ -73,26 +73,11 @@ def _plugins(survey: Survey) -> set[str]:
     """
     found: set[str] = set()
     for path in survey.tree.manifests():
-        if basename(path) not in KUSTOMIZATIONS:
-            continue
         content = survey.tree.read(path) or b""
         # Few kustomizations have plugins, and the others are not read.
-        if not any(field.encode() in content for field in PLUGINS):
-            continue
-        for plugin in _named(path, content):
-            found.add(plugin)
-            if survey.tree.is_directory(plugin):
-                found.update(close(survey.tree, plugin, {}).files)
+        if basename(path) in KUSTOMIZATIONS and any(key.encode() in content for key in PLUGINS):
+            found |= close(survey.tree, dirname(path) or ".", {}).run
     return found
-
-
-def _named(path: str, content: bytes) -> Iterator[str]:
-    for entry in listed(read(content), PLUGINS):
-        # Several lines are the plugin's configuration itself.
-        if "\n" in entry:
-            yield path
-        else:
-            yield normpath(join(dirname(path), entry))
 
 
 def _applied_itself(gated: GatedCluster) -> Iterator[Finding]:
