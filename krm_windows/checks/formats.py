@@ -55,9 +55,10 @@ def as_sarif(reports: Reports) -> str:
 
 def github(reports: Reports) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
-    return actions.commands(
-        _command(report, result) for report in reports for result in report.results
-    )
+    commands: list[str] = []
+    for report in reports:
+        commands += (_command(report, result) for result in report.results)
+    return actions.commands(commands)
 
 
 def _command(report: Findings, result: Result) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from krm_windows import patterns
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import Layer, Object
-from krm_windows.flux.sources import below
+from krm_windows.flux.sources import below, inside
 from krm_windows.system import walk
 from krm_windows.system.checkout import Checkout
 
@@ -111,15 +111,15 @@ class ArtifactFiles:
         return self._known[path]
 
     def _decided(self, path: str) -> Layer | None:
-        inside = _inside(self.artifact.home, path)
-        if inside is None:
+        own = inside(path, self.artifact.home)
+        if own is None:
             return None
         checked_out = self.artifact.checked_out
-        if checked_out and not any(_inside(below("", each), inside) for each in checked_out):
+        if checked_out and not any(inside(own, below("", each)) for each in checked_out):
             return Layer("spec.sparseCheckout", self.artifact.source)
         # The last one that matches decides.
         for rule in reversed(self._rules):
-            inner = _inside(rule.directory, path)
+            inner = inside(path, rule.directory)
             if inner is not None and _matches(rule.pattern.removeprefix("!"), inner):
                 return None if rule.pattern.startswith("!") else rule.layer
         return None
@@ -152,12 +152,6 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             yield number, line.removesuffix("\r")
-
-
-def _inside(directory: str, path: str) -> str | None:
-    if directory == ".":
-        return path
-    return path.removeprefix(f"{directory}/") if path.startswith(f"{directory}/") else None
 
 
 def _matches(pattern: str, path: str) -> bool:

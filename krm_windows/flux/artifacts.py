@@ -11,6 +11,7 @@ from posixpath import basename, join, normpath
 from typing import NamedTuple
 
 from krm_windows.flux.model import Object, ObjectIdentity, reference
+from krm_windows.flux.sources import inside
 from krm_windows.krm import Value
 
 # The kinds of sources that Flux' own controllers fetch are in `sources`; this one is made of them.
@@ -63,7 +64,7 @@ def _at(
         return
     [copy] = touching
     source = _sources(item).get(copy.alias)
-    below = _below(path, copy.target)
+    below = inside(path, copy.target)
     if source is None or below is None or not copy.directory:
         return
     # `apps` of an artifact that has `@repo/deploy/**` at `.` is `deploy/apps` of that source.
@@ -120,17 +121,4 @@ def _is_whole(copy: dict[str, Value], directory: str) -> bool:
 
 def _touches(copy: _Copy, path: str) -> bool:
     """Whether a copy fills a path, or something in it."""
-    return _below(path, copy.target) is not None or _below(copy.target, path) is not None
-
-
-def _below(path: str, directory: str) -> str | None:
-    """Return a path as seen from a directory, None where it is not in there."""
-    if directory == ".":
-        return path
-    if path == directory:
-        return "."
-    # With the slash: `apps-old` is not in `apps`.
-    prefix = f"{directory}/"
-    if path.startswith(prefix):
-        return path.removeprefix(prefix)
-    return None
+    return inside(path, copy.target) is not None or inside(copy.target, path) is not None

@@ -17,7 +17,7 @@ from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import close, joined, kustomization_file, window_policies
 from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
-from krm_windows.flux.sources import NAME, OPERATOR, below, instance
+from krm_windows.flux.sources import NAME, OPERATOR, below, inside, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.system.checkout import Checkout
@@ -568,7 +568,4 @@ def _included(tree: Checkout) -> Iterator[tuple[str, str]]:
 
 
 def _is_within(directory: str, other: str) -> bool:
-    if other in (".", directory):
-        return True
-    # With the slash: `clusters/a-old` is not within `clusters/a`.
-    return directory.startswith(f"{other}/")
+    return inside(directory, other) is not None

@@ -240,6 +240,19 @@ def below(directory: str, path: str) -> str:
     return normpath(join(directory, inside) or ".")
 
 
+def inside(path: str, directory: str) -> str | None:
+    """Return a path as seen from a directory, None where it is not in there."""
+    if directory == ".":
+        return path
+    if path == directory:
+        return "."
+    # With the slash: `apps-old` is not in `apps`.
+    prefix = f"{directory}/"
+    if path.startswith(prefix):
+        return path.removeprefix(prefix)
+    return None
+
+
 def synced(item: Object, namespace: str, root: str) -> Sync | None:
     """Return what an object says of the sync of the cluster whose directory is `root`.
 
