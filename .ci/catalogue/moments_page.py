@@ -185,7 +185,7 @@ of the policy's `timeZone`, a name of the
 [`krm-windows explain`](commands.md) says what the moments of a policy mean, and
 [`krm-windows calendar`](commands.md) when they happen.
 
-The column "next" has the first such moment after {NOW:%A %Y-%m-%d %H:%M}.
+In brackets is the first such moment after {NOW:%A %Y-%m-%d %H:%M}.
 """
 _FIELDS = """\
 ## Which field takes which shape
@@ -206,8 +206,6 @@ _DURATIONS = """\
 A `duration` can replace `closes` or `ends`: days, hours and minutes in this order, at
 most 366 days.
 
-| written | means |
-|---|---|
 """
 _REFUSED = """\
 ## What is refused
@@ -236,13 +234,12 @@ def _shape(shape: Shape) -> str:
 
 
 def _table(examples: tuple[str, ...]) -> str:
-    head = "| written | means | next |\n|---|---|---|\n"
-    return head + "".join([_row(text) for text in examples])
+    return "".join([_row(text) for text in examples])
 
 
 def _row(text: str) -> str:
     at = moments.parse(text, Role.END)
-    return f"| `{text}` | {phrases.moment(at)} | {_next(text, at.value)} |\n"
+    return f"- `{text}`: {phrases.moment(at)} ({_next(text, at.value)})\n"
 
 
 def _next(text: str, end: Value) -> str:
@@ -272,7 +269,7 @@ def _after(value: Value) -> str:
 
 def _durations() -> Iterator[str]:
     for text in DURATIONS:
-        yield f"| `{text}` | {phrases.duration(moments.duration(text))} |\n"
+        yield f"- `{text}`: {phrases.duration(moments.duration(text))}\n"
 
 
 def _fields() -> Iterator[str]:
