@@ -8,10 +8,9 @@ always the same one, it is split by weekday or named.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import IntEnum
 from functools import lru_cache
 from heapq import merge
-from itertools import takewhile
+from itertools import repeat, takewhile
 from typing import TypeAlias
 
 from krm_windows import rules
@@ -28,6 +27,8 @@ _SUNDAY = datetime(2026, 1, 4, tzinfo=UTC)
 _FORTNIGHT = _SUNDAY + timedelta(days=14)
 # The controller's runs are those after a moment, and the first one counts.
 _UNTIL_FIRST = timedelta(seconds=1)
+# What an edge does; of two at one minute the closing comes first.
+_CLOSES, _OPENS = range(2)
 # From so many weekdays on, `1-3` is shorter than `1,2,3`.
 _RANGE = 3
 
@@ -91,30 +92,18 @@ class Pairing:
 _Closings: TypeAlias = dict[Edge, list[datetime]]
 
 
-def pair(
-    opening: Iterable[Edge],
-    closing: Iterable[Edge],
-    about: str,
-) -> Pairing:
+def pair(opening: Iterable[Edge], closing: Iterable[Edge], about: str) -> Pairing:
     """Pair the edges at which something (`about`, for messages) is opened and closed."""
     opens = sorted(opening)
     closes = sorted(closing)
     # What is wrong with single edges comes first: it would make the rest senseless.
     edges = opens + closes
     wrong = [*_refused(edges), *_unpaired(opens, closes, about), *_zones(edges)]
-    if not wrong:
-        wrong += _meeting(opens, closes, about)
     if wrong:
         return Pairing(results=tuple(wrong))
-    return _paired(opens, closes, about)
-
-
-def _paired(
-    opens: list[Edge],
-    closes: list[Edge],
-    about: str,
-) -> Pairing:
-    first = _first_closings(opens, closes)
+    first, races = _first_closings(opens, closes)
+    if races:
+        return Pairing(results=tuple(_race(edge, about, *met) for edge, met in races.items()))
     found: list[Pair] = []
     results: list[Result] = []
     for edge in opens:
@@ -166,40 +155,33 @@ def _zones(edges: list[Edge]) -> Iterator[Result]:
     yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].location, message)
 
 
-class _Kind(IntEnum):
-    """What an edge does; of two at one minute the closing comes first."""
+def _first_closings(
+    opens: list[Edge], closes: list[Edge]
+) -> tuple[dict[Edge, _Closings], dict[Edge, tuple[datetime, Edge]]]:
+    """Return for each opening the closings that come first after its runs, with those runs.
 
-    CLOSES = 0
-    OPENS = 1
-
-
-# A moment, what happens then, and which CronJob does it.
-_Event: TypeAlias = tuple[datetime, _Kind, Edge]
-
-
-def _first_closings(opens: list[Edge], closes: list[Edge]) -> dict[Edge, _Closings]:
-    """Return for each opening the closings that come first after its runs, with those runs."""
+    And the openings that meet a closing at one minute: which of the two Jobs is last is chance.
+    """
     until = _horizon(opens + closes)
-    runs = [_runs(edge, _Kind.OPENS, until) for edge in opens]
-    runs += [_runs(edge, _Kind.CLOSES, until) for edge in closes]
+    runs = [zip(_moments(e.schedule, until), repeat(_OPENS), repeat(e)) for e in opens]
+    runs += [zip(_moments(e.schedule, until), repeat(_CLOSES), repeat(e)) for e in closes]
     waiting: list[tuple[Edge, datetime]] = []
     found: dict[Edge, _Closings] = {}
+    races: dict[Edge, tuple[datetime, Edge]] = {}
+    shut: tuple[datetime, Edge] | None = None
     # In the order of time; `merge` needs each of them sorted, which runs are.
-    for at, kind, edge in merge(*runs):
-        if kind is _Kind.OPENS:
+    for at, does, edge in merge(*runs):
+        if does == _OPENS:
             waiting.append((edge, at))
+            if shut and shut[0] == at:
+                races.setdefault(edge, shut)
             continue
+        shut = (at, edge)
         # The first closing ends all that was opened before it.
         for opened, when in waiting:
             found.setdefault(opened, {}).setdefault(edge, []).append(when)
         waiting = []
-    return found
-
-
-def _runs(edge: Edge, kind: _Kind, until: datetime) -> Iterator[_Event]:
-    """Yield when a schedule fires on a wall clock that never changes."""
-    for at in _moments(edge.schedule, until):
-        yield at, kind, edge
+    return found, races
 
 
 @lru_cache(maxsize=256)
@@ -223,27 +205,12 @@ def _is_weekly(edge: Edge) -> bool:
     return found is not None and found.is_weekly
 
 
-def _meeting(
-    opens: list[Edge],
-    closes: list[Edge],
-    about: str,
-) -> Iterator[Result]:
-    """Find an opening and a closing at one minute: which of the two Jobs is last is chance."""
-    until = _horizon(opens + closes)
-    # When something is closed, and which CronJob does it.
-    shut: dict[datetime, Edge] = {}
-    for edge in closes:
-        shut.update(dict.fromkeys(_moments(edge.schedule, until), edge))
-    for edge in opens:
-        both = (at for at in _moments(edge.schedule, until) if at in shut)
-        at = next(both, None)
-        if at is None:
-            continue
-        message = (
-            f"{edge.job} opens {about} in the same minute in which {shut[at].job} closes it, "
-            f"such as {at:%a %H:%M} {edge.zone or 'Etc/UTC'}, so the result is random"
-        )
-        yield found_at(rules.MIGRATE_RACE, edge.location, message)
+def _race(edge: Edge, about: str, at: datetime, closing: Edge) -> Result:
+    message = (
+        f"{edge.job} opens {about} in the same minute in which {closing.job} closes it, such as "
+        f"{at:%a %H:%M} {edge.zone or 'Etc/UTC'}, so the result is random"
+    )
+    return found_at(rules.MIGRATE_RACE, edge.location, message)
 
 
 def _pairs(edge: Edge, closings: _Closings) -> Iterator[Pair]:
