@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     FAILURE = 70
     """Internal error: a bug in krm-windows (EX_SOFTWARE of sysexits.h)."""
     TIMED_OUT = 124
-    """`wait --timeout`: timed out, like timeout(1)."""
+    """`state --wait` and `status --wait` with `--timeout`: timed out, like timeout(1)."""
     HANGUP = 129
     """Ended by SIGHUP, as when its terminal is closed: 128 + 1."""
     INTERRUPTED = 130

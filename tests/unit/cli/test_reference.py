@@ -19,12 +19,12 @@ def test_the_page_is_current() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_a_page(command: str) -> None:
-    """It is in the table, with a page that runs it; and `--help` says what each option does."""
-    assert re.search(rf"^\| `{command}` \| \S.* \| \[.*\]\(.*\) \|$", PAGE, re.MULTILINE)
+    """It is in the list, with a page that runs it; and `--help` says what each option does."""
+    assert re.search(rf"^- `{command}`: \S.* \(\[.*\]\(.*\)\)$", PAGE, re.MULTILINE)
     assert all(action.help for action in commands_page.parser(command)._actions)
 
 
 @pytest.mark.parametrize("code", ExitCode)
 def test_an_exit_code_has_a_meaning(code: ExitCode) -> None:
-    """In the table of the page, as a sentence."""
-    assert re.search(rf"^\| {code.value} \| \S.*\. \|$", PAGE, re.MULTILINE)
+    """In the list of the page, as a sentence."""
+    assert re.search(rf"^- {code.value}: \S.*\.$", PAGE, re.MULTILINE)
