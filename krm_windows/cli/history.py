@@ -110,8 +110,12 @@ def _accounts(
             continue
         begins, ends = period
         begins = periods.known(history, begins, ends, quiet=not nothing)
-        if nothing:
-            _warn_where_ahead(ends, now)
+        # Whoever keeps it keeps what may still be changed.
+        if nothing and ends > now:
+            output.log(
+                f"--until: the time after {now:%Y-%m-%d %H:%M}Z is in the future, and is shown by "
+                "the latest version"
+            )
         made = account(path, history.commits[0].name, found, begins, ends)
         # One that was taken out, or came, at another time.
         if made is not None:
@@ -129,7 +133,10 @@ def _clusters(versions: Versions, arguments: argparse.Namespace) -> Sequence[str
         return known or [None]
     # A name that is mistyped would get the hours of the versions that name no clusters.
     if arguments.cluster is not None and arguments.cluster not in known:
-        raise InputError(_unknown(arguments, known))
+        found = f"found: {some(known, _NAMED)}" if known else "nor any other: remove --cluster"
+        raise InputError(
+            f"{arguments.policy}: no version names the cluster {arguments.cluster!r}; {found}"
+        )
     return [arguments.cluster]
 
 
@@ -145,23 +152,6 @@ def _period(
         return None
     # A date is a day of the last version's clock, which the report is in.
     return periods.period(arguments.start, arguments.until or now, zones[-1])
-
-
-def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:
-    wanted = f"{arguments.policy}: no version names the cluster {arguments.cluster!r}"
-    if not known:
-        return f"{wanted} or any other: remove --cluster"
-    # Those of a large fleet would be a page.
-    return f"{wanted}; found: {some(known, _NAMED)}"
-
-
-def _warn_where_ahead(ends: datetime, now: datetime) -> None:
-    # Whoever keeps it keeps what may still be changed.
-    if ends > now:
-        output.log(
-            f"--until: the time after {now:%Y-%m-%d %H:%M}Z is in the future, and is shown by "
-            "the latest version"
-        )
 
 
 def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:

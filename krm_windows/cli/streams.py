@@ -7,30 +7,28 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TextIO, cast
 
 from krm_windows import escape
 
-# What ends a line that is drawn, before anything else is printed.
-_before = ContextVar[Callable[[], None] | None]("before", default=None)
+# What ends a line that is drawn, before anything else is printed, by whichever thread.
+_before: list[Callable[[], None]] = []
 
 
 @contextmanager
 def before_each(act: Callable[[], None]) -> Iterator[None]:
     """Do something before each time that anything is printed."""
-    token = _before.set(act)
+    _before.append(act)
     try:
         yield
     finally:
-        _before.reset(token)
+        _before.remove(act)
 
 
 def make_room() -> None:
     """Do what is to be done before anything is printed."""
-    act = _before.get()
-    if act is not None:
+    for act in _before:
         act()
 
 
