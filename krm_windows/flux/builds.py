@@ -384,7 +384,10 @@ def _note_origins(closure: Closure) -> None:
 def _missed(closure: Closure, said: str) -> Iterator[tuple[str, str]]:
     """Yield what a kustomization names and a builder could not open, with the path of each."""
     if _UNOPENED.search(said):
-        yield from (pair for pair in closure.missing.items() if basename(pair[1]) in said)
+        for entry, path in closure.missing.items():
+            # A text such as `/` is in any message, and no path.
+            if basename(path) and (entry in said or path in said):
+                yield entry, path
 
 
 def _named(closure: Closure, said: str) -> str | None:

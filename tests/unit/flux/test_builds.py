@@ -269,6 +269,7 @@ def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Buil
         ("secretGenerator: [{name: a, envs: [../.hidden/a]}]", "not-followed", "hidden directory"),
         ("patches: [{path: ../../outside}]", "not-followed", "leads out of the repository"),
         ("patches: [{path: ../gone}]", "build-failed", "no such file"),
+        ("commonAnnotations: {a: /}\npatches: [{path: gone}]", "build-failed", "no such file"),
         ("helmCharts: [{name: a, repo: 'https://a.test'}]", "build-failed", "--enable-helm"),
     ],
 )
