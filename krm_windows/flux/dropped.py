@@ -71,7 +71,8 @@ def _patches(fields: Node) -> Iterator[tuple[Scalar, bool]]:
             if isinstance(entry, Scalar):
                 yield entry, False
                 continue
-            of_policies = _is_policy(_field(_field(entry, "target"), "kind"))
+            kind = _field(_field(entry, "target"), "kind")
+            of_policies = isinstance(kind, Scalar) and kind.text == _KIND
             for text in (_field(entry, "patch"), _field(entry, "path")):
                 if isinstance(text, Scalar):
                     yield text, of_policies
@@ -82,10 +83,6 @@ def _field(node: Node | None, name: str) -> Node | None:
     if not isinstance(node, Mapping):
         return None
     return node.find(name)
-
-
-def _is_policy(kind: Node | None) -> bool:
-    return isinstance(kind, Scalar) and kind.text == _KIND
 
 
 def _above(text: Scalar, lines: list[str]) -> int:

@@ -458,7 +458,9 @@ def _not_followed(
         return Finding(rules.NOT_FOLLOWED, message, about=own)
     origin = _origin(tree, state, kustomization)
     if origin is None:
-        reason = _reason(state, source)
+        reason = state.sources.why_foreign(source)
+        if source.kind == artifacts.KIND:
+            reason = f"no directory of this repository is known for {source}"
         message = f"it is not read: {reason}"
         return Finding(
             rules.NOT_FOLLOWED, message, about=own, fact=reason, of=kustomization.identity
@@ -488,12 +490,6 @@ CHANGING = {
     "components": "components",
     "images": "images",
 }
-
-
-def _reason(state: State, source: ObjectIdentity) -> str:
-    if source.kind != artifacts.KIND:
-        return state.sources.why_foreign(source)
-    return f"no directory of this repository is known for {source}"
 
 
 def _changes(own: Object | None) -> dict[str, Value]:
