@@ -96,9 +96,7 @@ def _pages(name: str) -> list[Path]:
 
 
 def _link(document: Path) -> str:
-    title = re.search(r"^# (.*)", document.read_text(), re.MULTILINE)
-    assert title
-    return f"[{title[1]}](../{document.relative_to(shown.ROOT / 'docs')})"
+    return f"[{document.stem}](../{document.relative_to(shown.ROOT / 'docs')})"
 
 
 def main() -> int:
