@@ -17,8 +17,9 @@ from authorization import bearer
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from starlette.requests import Request
 
-from krm_windows.service import access, application, rates
+from krm_windows.service import access, application, description, rates
 from krm_windows.service.access import Access, Provider, Proxy, Scope, Ways
+from krm_windows.service.pages import table
 from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Limits
 from krm_windows.system.errors import WorkspaceError
@@ -527,6 +528,70 @@ def test_a_session_and_a_form_outlive_a_restart(serve: Any, tmp_path: Path) -> N
         made = Access(Ways(tokens=tmp_path / "tokens"), secret)
         after = type(before)(application.make(windows, made), windows)
         assert after.ask(*asked, cookie=cookie, content_type=FORM_TYPE).status == status
+
+
+def test_a_session_that_is_not_ours_is_none(serve: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """One that somebody made, changed, or kept for too long."""
+    secret = b"s" * 32
+    client, token = signing_in(serve, tmp_path, secret)
+    done = client.ask("POST", "/ui/login", f"token={token}".encode(), content_type=FORM_TYPE)
+    name, _, good = done.headers["set-cookie"].partition(";")[0].partition("=")
+    claims = jwt.decode(good, secret, ["HS256"])
+    head, body, signature = good.split(".")
+    others = (
+        "",
+        "..",
+        "\x80",
+        f"{head}.{body}.",
+        f"{head}.{body[:-1]}.{signature}",
+        jwt.encode(claims, None, "none"),
+        jwt.encode(claims, b"x" * 32, "HS256"),
+        jwt.encode({**claims, "exp": time.time() - 1}, secret, "HS256"),
+        jwt.encode({**claims, "token": "0" * 64}, secret, "HS256"),
+        jwt.encode({"sub": claims["sub"]}, secret, "HS256"),
+    )
+    assert client.ask("GET", "/", cookie=f"{name}={good}").status == 200
+    for other in others:
+        assert client.ask("GET", "/", cookie=f"{name}={other}").status == 401, other
+
+
+OPEN = {
+    *("/healthz", "/readyz", "/metrics", "/openapi.json"),
+    *("/ui/login", "/ui/logout", "/ui/assets/{asset}"),
+}
+ROUTES = [(route.methods, route.path) for route in (*description.ROUTES, *table.ROUTES)]
+
+
+@pytest.mark.parametrize(("methods", "path"), ROUTES, ids=str)
+def test_whoever_is_not_known_gets_nothing(
+    methods: set[str],
+    path: str,
+    serve: Any,  # noqa: ANN401
+    tmp_path: Path,
+) -> None:
+    """Of no route, but for those that everybody may ask."""
+    client, _ = signing_in(serve, tmp_path)
+    target = path.format(namespace="flux-system", name="week", override="o", asset="x")
+    for method in methods:
+        status = client.ask(method, target, b"", content_type=FORM_TYPE).status
+        assert (status == 401) is (path not in OPEN or (method, path) == ("POST", "/ui/login"))
+
+
+FORMS = [route.path for route in table.ROUTES if "POST" in route.methods and "{" in route.path]
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_a_form_without_its_token_changes_nothing(
+    path: str,
+    serve: Any,  # noqa: ANN401
+    git: Callable[..., str],
+) -> None:
+    """Whichever form it is: a browser sends it with whatever it knows of a caller."""
+    target = path.format(namespace="flux-system", name="week")
+    fields = urlencode({"override": "o", "state": "open", "for": "2h", "reason": "r", "etag": "*"})
+    done = serve().ask("POST", target, fields.encode(), content_type=FORM_TYPE)
+    assert (done.status, "the form has expired" in done.body.decode()) == (403, True)
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 
 @pytest.mark.parametrize("broken", ["short", "readable", "no directory"])
