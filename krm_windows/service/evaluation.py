@@ -3,11 +3,9 @@
 What is kept is bounded, whatever callers ask for.
 """
 
-import hashlib
 import json
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from enum import Enum
 from http import HTTPStatus
 
 from krm_windows import rules
@@ -17,11 +15,12 @@ from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
-from krm_windows.preview.calendar import Calendar, Period, calendars, described
+from krm_windows.preview.calendar import Period, calendars, described
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.schedule import timeline
 from krm_windows.schedule.timetable import Timetable
+from krm_windows.service.bodies import HTML, ICS
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
 from krm_windows.service.recent import Recent
@@ -36,14 +35,6 @@ _VERSION = 10 << 10
 _GROWTH = 25
 
 
-class Format(Enum):
-    """The forms of a calendar, with their media types."""
-
-    JSON = "application/json"
-    ICS = "text/calendar"
-    HTML = "text/html"
-
-
 @dataclass(frozen=True, slots=True)
 class Version:
     """A policy as a cluster has it, ready to be asked; or why it cannot be."""
@@ -56,14 +47,6 @@ class Version:
         if self.timetable is None or self.timetable.cluster == cluster:
             return self
         return replace(self, timetable=self.timetable._replace(cluster=cluster))
-
-
-@dataclass(frozen=True, slots=True)
-class TaggedBody:
-    """A body with its entity tag."""
-
-    body: bytes
-    tag: str
 
 
 class Evaluator:
@@ -117,10 +100,6 @@ class Evaluator:
             raise _wrong(version, stored)
         return version.timetable
 
-    def state(self, stored: Stored, cluster: str | None, at: datetime) -> TaggedBody:
-        """Say what holds at an instant as JSON."""
-        return _answer(json_body(self.record(stored, cluster, at)))
-
     def record(self, stored: Stored, cluster: str | None, at: datetime) -> dict[str, object]:
         """Return what holds at an instant; raises Problem where the policy is wrong."""
         timetable = self.timetable(stored, cluster)
@@ -131,14 +110,17 @@ class Evaluator:
         stored: Stored,
         cluster: str | None,
         period: Period,
-        form: Format,
-    ) -> TaggedBody:
-        """Return the calendar of some days, in a form."""
+        media_type: str,
+    ) -> bytes:
+        """Return the calendar of some days, as JSON, iCalendar or a page."""
         [drawn] = calendars([self.timetable(stored, cluster)], period)
         # Of the forms, the page alone has what the policy says about its windows.
-        if form is Format.HTML:
+        if media_type == HTML:
             drawn = described(drawn, self.policy(stored, cluster).spec)
-        return _answer(_written(drawn, form))
+            return html.render([drawn]).encode()
+        if media_type == ICS:
+            return ics.render([drawn]).encode()
+        return json_body(records.calendar(drawn))
 
     def today(self, stored: Stored, cluster: str | None, now: datetime) -> date:
         """Return the day that it is on a cluster."""
@@ -228,24 +210,6 @@ def _wrong(version: Version, stored: Stored) -> Problem:
             "where the policy was rendered with `render --resources`"
         )
     return Problem(HTTPStatus.CONFLICT, detail, findings(errors, stored.config, stored.file))
-
-
-def _written(drawn: Calendar, form: Format) -> bytes:
-    if form is Format.ICS:
-        return ics.render([drawn]).encode()
-    if form is Format.HTML:
-        return html.render([drawn]).encode()
-    return json_body(records.calendar(drawn))
-
-
-def _answer(body: bytes) -> TaggedBody:
-    return TaggedBody(body, tag(body))
-
-
-def tag(body: bytes) -> str:
-    """Return a strong entity tag of a body (RFC 9110, 8.8.3)."""
-    # Short: it is compared with other versions of one thing, and keeps nobody from forging one.
-    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def _patch_of(source: load.Source, cluster: str | None) -> str | None:

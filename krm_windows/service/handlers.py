@@ -40,7 +40,7 @@ from krm_windows.service.admission import (
     WritePolicy,
 )
 from krm_windows.service.bodies import HTML, ICS, JSON, MERGE_PATCH, YAML
-from krm_windows.service.evaluation import Format, state_record
+from krm_windows.service.evaluation import state_record
 from krm_windows.service.parameters import (
     At,
     Continue,
@@ -61,7 +61,6 @@ from krm_windows.service.routing import Route, operation_id
 from krm_windows.service.waiting import Arrived, Asked, Found
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
-_FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
 # Who asks what waits has it after so many seconds, or asks again.
 _PATIENCE = 20.0
 _POLICY = "/policies/{namespace}/{name}"
@@ -133,10 +132,9 @@ async def get_policy(call: ReadPolicy) -> Response:
     """Return a policy: the file's text as YAML, or its meaning as JSON."""
     stored = call.stored()
     if preferred(call, (JSON, YAML)) == YAML:
-        headers = {"ETag": entity_tag(stored, json=False)}
-        return _unless_known(call, stored.config.span, YAML, headers)
+        return _unless_known(call, stored.config.span, YAML, ETag=entity_tag(stored, json=False))
     content = await call.run(_content, stored)
-    return _unless_known(call, content, JSON, {"ETag": entity_tag(stored, json=True)})
+    return _unless_known(call, content, JSON, ETag=entity_tag(stored, json=True))
 
 
 @router.put(
@@ -250,8 +248,8 @@ def _previewed(
 async def get_state(call: ReadCluster, at: At = None) -> Response:
     """Say whether a policy should be open by what is in Git, why, since when, until when."""
     found = at or call.windows.now()
-    answer = await call.run(call.windows.evaluator.state, call.stored(), call.cluster, found)
-    return _unless_known(call, answer.body, JSON, {"ETag": answer.tag})
+    record = await call.run(call.windows.evaluator.record, call.stored(), call.cluster, found)
+    return _unless_known(call, json_body(record), JSON)
 
 
 @router.get(f"{_POLICY}/pending", response_model=models.Pending)
@@ -324,7 +322,7 @@ async def _found(call: Call, asked: Asked) -> Found | None:
 )
 async def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
     """Say when a policy should be open by what is in Git: as JSON, as iCalendar, or as a page."""
-    return await calendar_as(call, preferred(call, tuple(_FORMATS)), start, days)
+    return await calendar_as(call, preferred(call, (JSON, ICS, HTML)), start, days)
 
 
 async def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
@@ -333,13 +331,13 @@ async def calendar_as(call: Call, media_type: str, start: date | None, days: int
     evaluator = call.windows.evaluator
     if start is None:
         start = await call.run(evaluator.today, stored, call.cluster, call.windows.now())
-    period, form = Period(start, days), _FORMATS[media_type]
-    answer = await call.run(evaluator.calendar, stored, call.cluster, period, form)
-    headers = {"ETag": answer.tag}
+    period = Period(start, days)
+    body = await call.run(evaluator.calendar, stored, call.cluster, period, media_type)
+    headers: dict[str, str] = {}
     if media_type == HTML:
         # It carries its own style and script: apart from all else of this origin.
         headers["Content-Security-Policy"] = f"{html.POLICY}; sandbox allow-scripts"
-    return _unless_known(call, answer.body, media_type, headers)
+    return _unless_known(call, body, media_type, **headers)
 
 
 @router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
@@ -463,11 +461,14 @@ def _unless_known(
     call: Call,
     body: bytes,
     media_type: str,
-    headers: dict[str, str],
+    **headers: str,
 ) -> Response:
     """Answer with a body, or with 304 where the caller has it already."""
     # It may be kept, and has to be asked for again each time.
     headers = {**headers, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+    # Strong (RFC 9110, 8.8.3). Short: it is compared with other versions of one thing, and keeps
+    # nobody from forging one.
+    headers.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:32]}"')
     # One tag, or several with commas between; a tag is in quotes, so none is part of another. `*`
     # is whatever there is (RFC 9110, 13.1.2).
     known = call.request.headers.get("if-none-match", "")

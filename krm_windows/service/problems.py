@@ -71,8 +71,11 @@ def invalid(error: ValidationError | RequestValidationError) -> Problem:
 
 
 def invalid_words(place: Iterable[int | str], message: str) -> str:
-    """Return what pydantic says, without what it puts before the words of a ValueError."""
-    return f"{'.'.join(map(str, place))} {message.removeprefix('Value error, ')}".strip()
+    """Return what pydantic says of a place: `limit: Input should be …`, or `at must be …`."""
+    # What it puts before the words of a ValueError, which are ours.
+    words = message.removeprefix("Value error, ")
+    between = ": " if words == message else " "
+    return f"{'.'.join(map(str, place))}{between}{words}".strip()
 
 
 def findings(
