@@ -85,7 +85,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "serve": (
         "krm-windows serve --new-token ci --scopes read,write",
-        "krm-windows serve --repo . --tokens tokens.txt",
+        "krm-windows serve --repo fleet.git --tokens tokens.txt",
     ),
     "completion": (
         "source <(krm-windows completion bash)   # in ~/.bashrc",

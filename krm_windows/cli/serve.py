@@ -4,7 +4,7 @@ import argparse
 import re
 from pathlib import Path
 
-from krm_windows.cli import inputs, output, rendered
+from krm_windows.cli import output, rendered
 from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--repo",
         type=Path,
         metavar="DIR",
-        help="a directory in a Git working tree, whose policies are served",
+        help="a clone of its own (git clone --bare), whose policies are served",
     )
     parser.add_argument(
         "--config",
@@ -61,10 +61,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     names = ("repo", "host", "port", "tokens")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
     found = configuration.read(arguments.config, given)
-    inputs.check_directory(found.repo)
     windows = Windows(found.settings(rendered.renew))
     ways = found.ways(windows.branch.person())
-    secret = access.kept_secret(windows.forward.folder)
+    secret = access.kept_secret(windows.folder)
     made = application.make(windows, access.Access(ways, secret), Log(output.log_record))
 
     def started(host: str, port: int) -> None:

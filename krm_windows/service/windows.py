@@ -7,7 +7,7 @@ more: call them away from the event loop.
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -26,7 +26,6 @@ from krm_windows.service.waiting import Waiting
 from krm_windows.system import locks
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Edit, Entry
-from krm_windows.system.git_forward import Forward
 from krm_windows.system.git_program import RemoteError
 
 # A change waits for the one before it, which takes a second at most, or for the remote.
@@ -62,10 +61,12 @@ class Windows:
     """The policies of a branch, as they are at its tip."""
 
     def __init__(self, settings: Settings) -> None:
-        """Open the repository; finish what an earlier run began. Raises WorkspaceError."""
+        """Open the clone, which is the service's own. Raises WorkspaceError."""
         self.settings = settings
         self.branch = Branch(settings.directory, settings.branch)
-        self.forward = Forward(self.branch)
+        # For what is the service's alone: the lock of who writes, and the secret of sessions.
+        self.folder = self.branch.layout.own / "krm-windows"
+        self.folder.mkdir(exist_ok=True)
         self.below = _below(settings.directory, self.branch)
         # Renders again what was rendered; None where nothing is.
         self.renderer: Renderer | None = None
@@ -83,7 +84,6 @@ class Windows:
         if settings.remote is not None:
             self._reach = Reach.UNTRIED
             self.branch.git.check_remote(settings.remote)
-        self._recover()
         # Nothing is served before it can be read.
         tip = self._tip()
         self._snapshot = policies.read(self.branch, tip, self.below, None)
@@ -122,18 +122,12 @@ class Windows:
                 self._snapshot = policies.edited(self._snapshot, commit, edits, self.below)
 
     def poll(self) -> None:
-        """Look at the branch, and bring the working tree forward if it had to wait."""
+        """Look at the branch."""
         try:
             self.refresh()
-            # A move that is under way is no move that had to wait: only who writes may look.
-            if self.forward.pending() is not None:
-                with self.alone():
-                    self._finish()
             self._error = ""
         except (WorkspaceError, OSError) as error:
             self._error = str(error)
-        except Problem as problem:
-            self._error = problem.detail
 
     def maintain(self) -> None:
         """Pack the repository's objects, if Git finds that they are too many."""
@@ -160,8 +154,7 @@ class Windows:
         # What is here and not there yet is pushed with the next change.
         if theirs == tip or not self.branch.is_ancestor(tip, theirs):
             return
-        self.forward.begin(tip, theirs)
-        self.forward.move(tip, theirs)
+        self.branch.move(theirs, tip)
         self.refresh()
 
     def history(self, stored: Stored, count: int) -> list[Entry]:
@@ -197,37 +190,17 @@ class Windows:
 
     def _locked(self) -> ExitStack:
         """Lock out other processes; raises Problem where one of them has the lock for too long."""
-        self.forward.folder.mkdir(exist_ok=True)
         ends = time.monotonic() + _PATIENCE
         held = ExitStack()
         while True:
             try:
-                held.enter_context(locks.alone(self.forward.folder))
+                held.enter_context(locks.alone(self.folder))
             except WorkspaceError as error:
                 if time.monotonic() > ends:
                     raise _busy(str(error)) from None
                 time.sleep(_PAUSE)
             else:
                 return held
-
-    def _recover(self) -> None:
-        """Finish or forget what a run that was killed had begun."""
-        with self.alone():
-            # The lock is held: what is here was begun by a run that ended.
-            self.forward.clean()
-            if self.forward.pending() is not None:
-                self._finish()
-
-    def _finish(self) -> None:
-        move = self.forward.pending()
-        remote = self.settings.remote
-        # It may have been pushed already: then the remote has it, and it did happen.
-        if move is not None and remote is not None and self._tip() == move.old:
-            with suppress(RemoteError):
-                theirs = self.branch.fetch(remote)
-                if self.branch.is_ancestor(move.new, theirs):
-                    self.branch.move(theirs, move.old)
-        self.forward.finish()
 
     def _tip(self) -> str:
         tip = self.branch.tip()

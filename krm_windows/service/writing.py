@@ -503,17 +503,8 @@ class Writer:
         place: Place,
         seen: str,
     ) -> str:
-        """Make the commit, push it, move the branch, bring the working tree forward."""
+        """Make the commit, push it, move the branch; return the commit's name."""
         windows = self._windows
-        # Whoever commits such a file next would take the change back without knowing.
-        touched = windows.forward.touched([edit.path for edit in edits])
-        if touched:
-            raise Problem(
-                HTTPStatus.CONFLICT,
-                f"{touched[0]} has uncommitted changes in the working tree: commit or restore "
-                "them first",
-            )
-        contents = [edit.content for edit in edits if edit.content is not None]
         # The branch is at `tip`; the commit is made on `base`, ahead once the remote has moved.
         tip = windows.refresh().commit
         changed = self._changed_between(seen, tip, edits)
@@ -525,17 +516,13 @@ class Writer:
         base = tip
         for _ in range(_ATTEMPTS):
             commit = self._made(base, edits, order, place)
-            # From here on a crash is found by whoever starts next.
-            windows.forward.begin(tip, commit)
             try:
+                # Pushed first: what a crash leaves of it is fetched by whoever starts next.
                 self._push(commit)
-                windows.forward.move(tip, commit, contents)
+                windows.branch.move(commit, tip)
             except RemoteError as error:
-                windows.forward.forget()
                 raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
             except MovedError as error:
-                # The move that was written down will not happen.
-                windows.forward.forget()
                 base = self._rebased(edits, tip, error)
             else:
                 windows.adopt(base, commit, edits)

@@ -1,12 +1,14 @@
-"""One branch of a repository that a service writes to: its commits read, and new ones made.
+"""One branch of a clone that a service writes to: its commits read, and new ones made.
 
-Commits are made of objects: nobody's working tree, staged changes or hooks have a part in that. The
-repository is the operator's, so its remotes and its credentials are used as they are set up.
+Commits are made of objects, and a ref is moved in one step: there is no working tree, and no hook
+has a part in that. The clone is the service's own; its remotes and its credentials are used as they
+are set up.
 """
 
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
@@ -18,6 +20,8 @@ from krm_windows.system.git_objects import Commit, Node, Objects
 from krm_windows.system.git_program import Git, MovedError
 
 _MOST_FILES = 1_000_000
+# Seconds after which a lock of a ref is a dead one: it is held for a write of forty bytes.
+_STALE = 5.0
 PLAIN = "100644"
 """The mode of a new file."""
 
@@ -72,6 +76,17 @@ class Entry:
     message: str
 
 
+@contextmanager
+def _failing(kind: type[WorkspaceError], words: str) -> Iterator[None]:
+    """Say in words what libgit2 could not do, such as on a disk that is full."""
+    import pygit2  # noqa: PLC0415 - the extra `git`
+
+    try:
+        yield
+    except (pygit2.GitError, OSError, LookupError, ValueError) as error:
+        raise kind(f"{words}: {error}") from None
+
+
 class Branch:
     """A branch of the repository that a directory is in; `ref` is its full name."""
 
@@ -89,9 +104,15 @@ class Branch:
             if name is None:
                 raise WorkspaceError(f"{self.layout.top}: HEAD is detached: name a branch")
         self.name, self.ref = name, f"refs/heads/{name}"
-        if self.tip() is None:
+        found = self.objects.repository.branches.local.get(name)
+        if found is None or self.tip() is None:
             raise WorkspaceError(
                 f"{self.layout.top}: branch {name!r} not found, or it has no commit"
+            )
+        if found.is_checked_out():
+            raise WorkspaceError(
+                f"{self.layout.top}: the branch {name!r} is checked out, and files would stay "
+                f"behind: give the service a clone of its own (git clone --bare {self.layout.top})"
             )
 
     def tip(self) -> str | None:
@@ -142,34 +163,38 @@ class Branch:
         """Make a commit of some files on top of another, which no branch leads to yet."""
         import pygit2  # noqa: PLC0415 - the extra `git`
 
-        repository = self.objects.repository
-        index = pygit2.Index()
-        tree = repository[self.objects.whole(parent).tree]
-        index.read_tree(cast("pygit2.Tree", tree))
-        for edit in edits:
-            if edit.content is None:
-                index.remove(edit.path)
-            else:
-                blob = repository.create_blob(edit.content)
-                mode = pygit2.enums.FileMode(int(edit.mode, 8))
-                index.add(pygit2.IndexEntry(edit.path, blob, mode))
-        now = int(time.time())
-        by, made_by = (pygit2.Signature(each.name, each.email, now) for each in (author, committer))
-        made = index.write_tree(repository)
-        return str(repository.create_commit(None, by, made_by, message, made, [parent]))
+        with _failing(WorkspaceError, "the commit cannot be made"):
+            repository = self.objects.repository
+            index = pygit2.Index()
+            tree = repository[self.objects.whole(parent).tree]
+            index.read_tree(cast("pygit2.Tree", tree))
+            for edit in edits:
+                if edit.content is None:
+                    index.remove(edit.path)
+                else:
+                    blob = repository.create_blob(edit.content)
+                    mode = pygit2.enums.FileMode(int(edit.mode, 8))
+                    index.add(pygit2.IndexEntry(edit.path, blob, mode))
+            now = int(time.time())
+            by, made_by = (
+                pygit2.Signature(each.name, each.email, now) for each in (author, committer)
+            )
+            made = index.write_tree(repository)
+            return str(repository.create_commit(None, by, made_by, message, made, [parent]))
 
     def move(self, new: str, old: str) -> None:
         """Let the branch lead to another commit; raises MovedError where it is not at `old`."""
-        import pygit2  # noqa: PLC0415 - the extra `git`
-
-        try:
+        # Whoever was killed while they moved it has left a lock, which nobody holds for long.
+        lock = self.layout.common / f"{self.ref}.lock"
+        with suppress(FileNotFoundError):
+            if time.time() - lock.stat().st_mtime > _STALE:
+                lock.unlink()
+        with _failing(MovedError, f"the branch {self.name} cannot be moved"):
             reference = self.objects.repository.lookup_reference(self.ref)
             # libgit2 compares once more, under the lock of the ref.
             if str(reference.target) == old:
                 reference.set_target(new, "krm-windows")
                 return
-        except (pygit2.GitError, LookupError, ValueError) as error:
-            raise MovedError(f"the branch {self.name} cannot be moved: {error}") from None
         raise MovedError(f"the branch {self.name} has moved in the meantime")
 
     def is_ancestor(self, older: str, newer: str) -> bool:

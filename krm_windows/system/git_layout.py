@@ -51,27 +51,35 @@ class Layout:
         return frozenset(content.decode("ascii", errors="replace").split())
 
 
-def find(directory: Path) -> Layout:
+def find(directory: Path, *, bare: bool = False) -> Layout:
     """Return the layout of the repository that a directory is in.
 
-    Raises WorkspaceError where it is in none.
+    Raises WorkspaceError where it is in none, or in one without a working tree unless `bare`: then
+    the rest of the path is one in its commits.
     """
     # Without links, so that the directories above are those that it really is in.
     start = Path(os.path.realpath(directory))
-    if not start.is_dir():
+    if not start.is_dir() and (start.exists() or not bare):
         lacks = "is not a directory" if start.exists() else "no such directory"
         raise WorkspaceError(f"{directory}: {lacks}")
-    device = start.stat().st_dev
-    for top in (start, *start.parents):
+    tops = [top for top in (start, *start.parents) if top.is_dir()]
+    device = tops[0].stat().st_dev
+    for top in tops:
         if top.stat().st_dev != device:  # as Git, which stops at the end of a filesystem
             break
         if is_top(top):
             return _layout(top)
-    if all((start / name).exists() for name in _BARE):
+        if bare and _is_bare(top):
+            return Layout(top, top, top)
+    if _is_bare(start):
         raise WorkspaceError(
             f"{directory}: is a bare repository, which is not supported: git clone it"
         )
     raise WorkspaceError(f"{directory}: not a git repository (or any of its parent directories)")
+
+
+def _is_bare(directory: Path) -> bool:
+    return all((directory / name).exists() for name in _BARE)
 
 
 def _layout(top: Path) -> Layout:

@@ -132,11 +132,11 @@ class Objects:
     """The objects of the repository that a directory is in; raises WorkspaceError without one."""
 
     def __init__(self, directory: Path, *, trusted: bool = False) -> None:
-        """Open the repository, unless it belongs to somebody else and is not `trusted`."""
+        """Open the repository; one of somebody else, or without a working tree, if `trusted`."""
         import pygit2  # noqa: PLC0415 - the extra `git`
 
         self.directory = directory
-        self.layout = git_layout.find(directory)
+        self.layout = git_layout.find(directory, bare=trusted)
         git_layout.check(self.layout)
         flags = pygit2.enums.RepositoryOpenFlag.NO_SEARCH
         pygit2.settings.owner_validation = not trusted

@@ -81,6 +81,10 @@ class Git:
         if not upkeep:
             settings += ["gc.auto=0", "maintenance.auto=false"]
         command = [self.program, "-C", str(self.layout.top), "--no-pager"]
+        # A repository without a working tree may have to be named (git-config(1),
+        # safe.bareRepository).
+        if self.layout.top == self.layout.own:
+            command.append("--git-dir=.")
         for setting in settings:
             command += ["-c", setting]
         limits = Limits(seconds, _SMALL, file=file)

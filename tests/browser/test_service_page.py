@@ -170,19 +170,28 @@ def served(
     (folder / "bad.yaml").write_text(yaml.safe_dump(WRONG))
     program = tool("git")
 
-    def git(*arguments: str, at: str = "2026-11-23T09:00Z") -> str:
+    def plain(*arguments: str, at: str = "2026-11-23T09:00Z") -> str:
         command = [str(program), "-C", str(folder), *arguments]
         environment = {**os.environ, "GIT_COMMITTER_DATE": at}
         ended = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         return ended.stdout
 
-    git("init", "--quiet", "--initial-branch=main")
-    git("config", "user.name", "Mallory <b>")
-    git("config", "user.email", "mallory@example.com")
-    git("add", ".")
+    def git(*arguments: str, at: str = "2026-11-23T09:00Z") -> str:
+        """Have `main` checked out while a command runs: only then has it files."""
+        plain("checkout", "--quiet", "main")
+        try:
+            return plain(*arguments, at=at)
+        finally:
+            plain("checkout", "--quiet", "--detach")
+
+    plain("init", "--quiet", "--initial-branch=main")
+    plain("config", "user.name", "Mallory <b>")
+    plain("config", "user.email", "mallory@example.com")
+    plain("add", ".")
     # Before the window of south closed, at the midnight before Monday.
-    git("commit", "--quiet", f"--message={SCRIPT}", at="2026-11-20T08:00Z")
-    windows = Timed(Settings(folder, clusters=Clusters("clusters/*")))
+    plain("commit", "--quiet", f"--message={SCRIPT}", at="2026-11-20T08:00Z")
+    plain("checkout", "--quiet", "--detach")
+    windows = Timed(Settings(folder, branch="main", clusters=Clusters("clusters/*")))
     made = application.make(windows, Access(ways))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)

@@ -122,7 +122,7 @@ def test_built_again_from_nothing_it_is_the_same_image(podman: Path, server_imag
 @pytest.fixture
 def volume(podman: Path, server_image: str, tmp_path: Path) -> Path:
     """A volume with a clone and a place for temporary files, of nobody."""
-    repository = tmp_path / "repository"
+    repository = tmp_path / "theirs"
     repository.mkdir()
     (tmp_path / "tmp").mkdir()
     text = (ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml").read_text()
@@ -132,6 +132,7 @@ def volume(podman: Path, server_image: str, tmp_path: Path) -> Path:
         ["init", "--quiet", "--initial-branch=main"],
         ["add", "."],
         [*identity, "commit", "--quiet", "--message=first"],
+        ["clone", "--quiet", "--bare", ".", tmp_path / "repository"],
     ):
         subprocess.run(["git", "-C", repository, *command], check=True)
     options = ["--rm", "--network=none", "--entrypoint=/opt/krm-windows/bin/krm-windows"]
@@ -185,4 +186,6 @@ def test_it_serves_and_writes_to_its_volume_alone(
     git = ["git", "-c", f"safe.directory={repository}", "-C", repository]
     head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     assert head.stdout.strip() == written["commit"]
-    assert "closes: Thu 16:00" in (repository / "no-deploy-friday.yaml").read_text()
+    show = [*git, "show", "HEAD:no-deploy-friday.yaml"]
+    shown = subprocess.run(show, capture_output=True, text=True, check=True)
+    assert "closes: Thu 16:00" in shown.stdout

@@ -215,6 +215,7 @@ def test_the_service_starts(surroundings: dict[str, str]) -> None:
     [line] = [line for line in made.stdout.splitlines() if line.startswith("{") or ":" in line][:1]
     Path("tokens.txt").write_text(f"{line}\n")
     Path("tokens.txt").chmod(0o600)
+    subprocess.run(["git", "clone", "--quiet", "--bare", ".", "fleet.git"], check=True)
     log = Path("log")
     with log.open("w") as file:
         process = subprocess.Popen(

@@ -30,7 +30,7 @@ PATH = "/policies/flux-system/no-deploy-friday"
 
 @pytest.fixture
 def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
-    """A repository with a policy."""
+    """A bare clone of a repository with a policy."""
     folder = tmp_path / "repository"
     folder.mkdir()
     example = ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml"
@@ -44,7 +44,12 @@ def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
         ("commit", "--quiet", "--message=first"),
     ):
         subprocess.run([*git, *arguments], check=True)
-    return folder
+    clone = folder.with_name("clone.git")
+    subprocess.run([*git, "clone", "--quiet", "--bare", ".", str(clone)], check=True)
+    for name, value in (("user.name", "Operator"), ("user.email", "operator@example.com")):
+        subprocess.run([git[0], "-C", str(clone), "config", name, value], check=True)
+    subprocess.run([git[0], "-C", str(clone), "remote", "remove", "origin"], check=True)
+    return clone
 
 
 @contextmanager

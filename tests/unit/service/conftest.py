@@ -58,18 +58,26 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def git(repository: Path, tool: Callable[[str], Path]) -> Git:
-    """Git in the repository."""
+    """Git in the repository, with `main` checked out while it runs: only then has it files."""
     program = tool("git")
 
-    def run(*arguments: str) -> str:
+    def plain(*arguments: str) -> str:
         command = [str(program), "-C", str(repository), *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    run("init", "--quiet", "--initial-branch=main")
-    run("config", "user.name", "Operator")
-    run("config", "user.email", "operator@example.com")
-    run("add", ".")
-    run("commit", "--quiet", "--message=first")
+    def run(*arguments: str) -> str:
+        plain("checkout", "--quiet", "main")
+        try:
+            return plain(*arguments)
+        finally:
+            plain("checkout", "--quiet", "--detach")
+
+    plain("init", "--quiet", "--initial-branch=main")
+    plain("config", "user.name", "Operator")
+    plain("config", "user.email", "operator@example.com")
+    plain("add", ".")
+    plain("commit", "--quiet", "--message=first")
+    plain("checkout", "--quiet", "--detach")
     return run
 
 
@@ -189,7 +197,7 @@ def serve(repository: Path, git: Git) -> Serve:
         at: datetime | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> Client:
-        windows = Timed(Settings(repository, **settings))
+        windows = Timed(Settings(repository, **{"branch": "main", **settings}))
         windows.time = at
         return Client(application.make(windows, Access(Ways(anonymous=caller))), windows)
 
@@ -206,7 +214,7 @@ def started(repository: Path, git: Git) -> Callable[..., Client]:
         lines: list[dict[str, Any]],
         **settings: Any,  # noqa: ANN401
     ) -> Client:
-        windows = Windows(Settings(repository, **settings))
+        windows = Windows(Settings(repository, **{"branch": "main", **settings}))
         log = Log(lambda line: lines.append(dict(line)))
         return Client(application.make(windows, Access(ways), log), windows)
 

@@ -117,8 +117,8 @@ def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) ->
     policy["metadata"]["name"] = "night"
     done = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
     assert done.status == 201
-    assert (repository / "flux-system-night.yaml").exists()
     assert git("status", "--porcelain") == ""
+    assert (repository / "flux-system-night.yaml").exists()
     again = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
     assert again.status == 412
 
@@ -197,8 +197,8 @@ def test_a_file_that_a_kustomization_names_is_not_removed(
     git("commit", "--quiet", "--all", "--message=not named")
     done = client.ask("DELETE", "/policies/flux-system/night", if_match=made.tag)
     assert done.status == 200
-    assert not (repository / "flux-system-night.yaml").exists()
     assert git("status", "--porcelain") == ""
+    assert not (repository / "flux-system-night.yaml").exists()
 
 
 # Up to the limit of a text (200), beyond it, and where a recursion of Python ends.

@@ -104,9 +104,10 @@ def test_a_merge_came_when_it_was_merged(
     serve: Serve, flux: Callable[..., str], git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was written before the window closed and merged behind it waits."""
-    git("switch", "--quiet", "--create", "topic")
+    git("branch", "before")
     flux("2026-12-09T10:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Written early")
-    git("switch", "--quiet", "main")
+    git("branch", "topic")
+    git("reset", "--quiet", "--hard", "before")
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-12-11T10:00Z")
     git("merge", "--quiet", "--no-ff", "--message=Merge topic", "topic")
     found = asked(serve(at=SATURDAY))

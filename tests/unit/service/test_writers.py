@@ -1,14 +1,14 @@
 """Many at once: the history holds exactly what was accepted, and nothing is lost."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from krm_windows.system.git_forward import Forward
+from krm_windows.service.writing import Writer
 
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -82,26 +82,6 @@ def test_a_key_is_one_change(serve: Any, git: Git) -> None:  # noqa: ANN401
     assert client.ask("POST", f"{POLICY}/overrides", other, idempotency_key="k1").status == 422
 
 
-def test_an_index_that_is_gone_is_made_whole(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-) -> None:
-    """An empty one would say that every other file is removed."""
-    (repository / "other.yaml").write_text("a: b\n")
-    git("add", ".")
-    git("commit", "--quiet", "--message=other")
-    (repository / ".git/index").unlink()
-    body = {"state": "open", "for": "2h", "reason": "fix"}
-    client = serve()
-    # Without an index, Git takes every file for one that is removed from it.
-    assert client.ask("POST", f"{POLICY}/overrides", body).status == 409
-    git("reset", "--quiet")
-    assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
-    assert git("status", "--porcelain") == ""
-    assert git("ls-files").split() == ["clusters/week.yaml", "other.yaml"]
-
-
 def test_a_reason_is_one_line_of_a_commit(client: Any, git: Git) -> None:  # noqa: ANN401
     """Nobody can put trailers below it, such as the key of another caller."""
     forged = f"Idempotency-Key: {'0' * 64}/{'0' * 64}"
@@ -128,7 +108,7 @@ def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
     theirs = "# Theirs.\n"
     came = False
 
-    def touched(forward: Forward, paths: Sequence[str]) -> list[str]:
+    def committed(writer: Writer, *arguments: Any) -> str:  # noqa: ANN401
         """Commit once, as somebody may between the check of a change and its commit."""
         nonlocal came
         if not came:
@@ -139,10 +119,10 @@ def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
             git("commit", "--quiet", "--message=theirs")
             # As it does once a second.
             client.windows.poll()
-        return own(forward, paths)
+        return own(writer, *arguments)
 
-    own = Forward.touched
-    monkeypatch.setattr(Forward, "touched", touched)
+    own = Writer._commit
+    monkeypatch.setattr(Writer, "_commit", committed)
     policy = client.ask("GET", POLICY, accept="application/yaml")
     match way:
         case "change":
@@ -174,14 +154,14 @@ def test_a_commit_of_other_files_keeps_no_change_back(
     """It comes while the change is checked, and both are on the branch."""
     client = serve()
 
-    def touched(forward: Forward, paths: Sequence[str]) -> list[str]:
+    def committed(writer: Writer, *arguments: Any) -> str:  # noqa: ANN401
         (repository / "other.yaml").write_text("a: b\n")
         git("add", ".")
         git("commit", "--quiet", "--message=theirs")
-        return own(forward, paths)
+        return own(writer, *arguments)
 
-    own = Forward.touched
-    monkeypatch.setattr(Forward, "touched", touched)
+    own = Writer._commit
+    monkeypatch.setattr(Writer, "_commit", committed)
     body = {"state": "open", "for": "2h", "reason": "fix"}
     assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
     assert git("log", "--format=%s").split() == ["fix", "theirs", "first"]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.system.git_branch import Branch, Person
-from krm_windows.system.git_program import RemoteError
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Branch, Edit, Person
+from krm_windows.system.git_program import MovedError, RemoteError
 
 ADA = Person("Ada Lovelace", "ada@example.com")
 
@@ -40,6 +41,7 @@ def test_no_password_is_passed_on(tmp_path: Path, address: str) -> None:
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "One"], check=True)
+    subprocess.run([*git, "checkout", "--quiet", "--detach"], check=True)
     branch = Branch(tmp_path, "main")
     tip = branch.tip()
     assert tip is not None
@@ -49,3 +51,75 @@ def test_no_password_is_passed_on(tmp_path: Path, address: str) -> None:
         branch.git.push(remote, tip, branch.ref)
     assert "secret" not in str(raised.value)
     assert "host.example" in str(raised.value)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A bare clone of a repository with two files, whose branch `main` is checked out."""
+    top = tmp_path / "top"
+    (top / "sub").mkdir(parents=True)
+    (top / "a").write_text("1")
+    (top / "sub/b").write_text("2")
+    git = ["git", "-C", str(top), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for command in (
+        ("init", "--quiet", "--initial-branch=main"),
+        ("add", "."),
+        ("commit", "--quiet", "-m", "One"),
+        ("clone", "--quiet", "--bare", ".", "../clone.git"),
+    ):
+        subprocess.run([*git, *command], check=True)
+    return tmp_path / "clone.git"
+
+
+def test_a_clone_of_its_own(clone: Path, tmp_path: Path) -> None:
+    """A branch that is checked out is refused: its files would stay as they are."""
+    with pytest.raises(WorkspaceError, match="git clone --bare"):
+        Branch(tmp_path / "top", "main")
+    with pytest.raises(WorkspaceError, match="branch 'none' not found"):
+        Branch(clone, "none")
+    branch = Branch(clone / "sub", None)
+    assert (branch.name, branch.layout.top, branch.objects.prefix) == ("main", clone, "sub")
+
+
+def test_what_a_commit_has(clone: Path) -> None:
+    """Plain files by their paths, and what is in the way of a new one."""
+    branch = Branch(clone, "main")
+    tip = branch.tip()
+    assert tip is not None
+    assert [file.path for file in branch.files(tip, "sub")] == ["sub/b"]
+    assert [branch.file(tip, path) for path in ("sub", "none")] == [None, None]
+    assert branch.is_taken(tip, "a/below")
+    assert branch.is_taken(tip, "sub/b")
+    assert not branch.is_taken(tip, "sub/new")
+    with pytest.raises(WorkspaceError, match="is a commit, not a blob"):
+        branch.contents([tip], 10_000)
+
+
+def test_a_commit_of_files(clone: Path) -> None:
+    """A file comes, one changes its mode, one goes; and the branch moves from where it is alone."""
+    branch = Branch(clone, "main")
+    tip = branch.tip()
+    assert tip is not None
+    edits = [Edit("a", None), Edit("sub/b", b"2", "100755"), Edit("new/c", b"3")]
+    made = branch.commit(tip, edits, "Later\n", ADA, ADA)
+    differences = {
+        (was or now).path: (was and was.mode, now and now.mode)
+        for was, now in branch.differences(tip, made)
+    }
+    assert differences == {
+        "a": ("100644", None),
+        "sub/b": ("100644", "100755"),
+        "new/c": (None, "100644"),
+    }
+    assert branch.tip() == tip
+    branch.move(made, tip)
+    assert branch.tip() == made
+    with pytest.raises(MovedError, match="has moved in the meantime"):
+        branch.move(made, tip)
+    assert [each.message for each in branch.log(made, 9)] == ["Later", "One"]
+    assert [each.message for each in branch.log(made, 9, "new/c")] == ["Later"]
+    assert branch.is_ancestor(tip, made)
+    assert not branch.is_ancestor(made, tip)
+    assert not branch.is_ancestor("1" * 40, tip)
+    with pytest.raises(WorkspaceError, match="the commit cannot be made"):
+        branch.commit(made, [Edit("a", None)], "Gone already", ADA, ADA)
