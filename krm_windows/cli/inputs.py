@@ -74,7 +74,7 @@ def _at(item: KubeObject, message: str, place: Node) -> InputError:
     return InputError(message, item.lines_above + place.line, place.column)
 
 
-def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -> list[KubeObject]:
+def resources(path: str, *, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:
     """Return the objects of a directory's YAML files but some, or of standard input."""
     if path == STDIN:
         return objects(STDIN)
@@ -82,13 +82,11 @@ def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -
     if not place.exists():
         raise InputError(f"{path}: no such file or directory")
     if not place.is_dir():
-        if without(place):
-            return []
-        return _of_file(path)
+        return [] if without and without(place) else _of_file(path)
     found: list[KubeObject] = []
     for file in manifests(place):
         # Hidden files, and directories such as `.git`, are no manifests.
-        if not without(file):
+        if not (without and without(file)):
             found.extend(_of_file(str(file)))
     return found
 
