@@ -501,6 +501,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             (argument, "--wait", "closed", "--cluster", argument),
         ],
         "merge-gate": [
+            ("policy.yaml", "--print-schedule"),
             ("policy.yaml", "--print-schedule", "--config", argument),
             ("policy.yaml", "--forge", "gitea", "--repo", "a/b", "--config", "policy.yaml"),
             ("policy.yaml", "--forge", "github", "--repo", "a/b", "--url", "http://forge.example"),
