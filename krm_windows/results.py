@@ -158,9 +158,7 @@ class Result(NamedTuple):
         """Give the mapping for `results` of a ResourceList, without what is absent or empty."""
         found: dict[str, object] = {"message": self.message, "severity": str(self.severity)}
         parts = {"resourceRef": self.resource_ref, "field": self.field, "file": self.file}
-        for name, part in parts.items():
-            if part is not None:
-                found[name] = part.value()
+        found |= {name: part.value() for name, part in parts.items() if part is not None}
         tags = self.tags
         if tags:
             found["tags"] = tags

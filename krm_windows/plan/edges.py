@@ -16,7 +16,6 @@ from krm_windows.gate.table import Table
 from krm_windows.plan import covering
 from krm_windows.plan.grouping import grouped
 from krm_windows.plan.triggers import Edge, Trigger, Wording
-from krm_windows.policy.model import CronJobNames
 from krm_windows.results import Result
 from krm_windows.schedule import bits, cron, table
 from krm_windows.schedule.bits import DAY
@@ -57,8 +56,8 @@ class _WindowEdge(NamedTuple):
     kind: Edge
 
     def given(self, window: Rule, wording: Wording) -> str | None:
-        names = wording.given.get(window.name, CronJobNames())
-        return names.close if self.suspends else names.open
+        name: str | None = getattr(wording.given.get(window.name), self.verb, None)
+        return name
 
     def value(self, window: Rule) -> object:
         return window.ends if self.suspends else window.begins

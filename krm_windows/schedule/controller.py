@@ -90,13 +90,14 @@ class _Unit(NamedTuple):
 
     `matches`: whether the field allows what the clock shows. `begin`: where the unit begins, the
     smaller fields set to their least values. `step`: where the next unit begins, or a later one
-    before which none matches. `comes_round`: whether that is the first of the next larger unit.
+    before which none matches. `first`: the first of the next larger unit, where it comes round.
     """
 
+    name: str
+    first: int
     matches: Callable[[datetime], bool]
     begin: Callable[[_Time], _Time]
     step: Callable[[_Time], _Time]
-    comes_round: Callable[[datetime], bool]
 
 
 def _clock(time_zone: str) -> _Clock:
@@ -144,7 +145,7 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
         if time.utc <= here.utc:
             # Before a day that a zone skipped, such as Samoa's in 2011, `Next` hangs.
             return None
-        if unit.comes_round(time.local):
+        if getattr(time.local, unit.name) == unit.first:
             checked = 0
             if time.local.year > last_year:
                 return None
@@ -166,36 +167,41 @@ def _units(recurrence: Recurrence, clock: _Clock) -> tuple[_Unit, ...]:
 
     return (
         _Unit(
+            "month",
+            first=1,
             matches=lambda local: local.month in months,
             # Go's `time.Date` again: the first of a month may begin with a clock change.
             begin=lambda time: clock.date(_midnight(time.local).replace(day=1)),
             step=lambda time: clock.date(_next_month(time.local)),
-            comes_round=lambda local: local.month == 1,
         ),
         _Unit(
+            "day",
+            first=1,
             matches=lambda local: in_any_month.on(local.toordinal()),
             begin=lambda time: clock.date(_midnight(time.local)),
             step=lambda time: _near_midnight(clock.date(time.local + _DAY), clock),
-            comes_round=lambda local: local.day == 1,
         ),
         _Unit(
+            "hour",
+            first=0,
             matches=lambda local: local.hour in hours,
             begin=lambda time: clock.date(time.local.replace(minute=0, second=0)),
             step=lambda time: later(time, _HOUR, "hour", hours),
-            comes_round=lambda local: local.hour == 0,
         ),
         _Unit(
+            "minute",
+            first=0,
             matches=lambda local: local.minute in minutes,
             # Go truncates the absolute time here, and not what the clock shows.
             begin=lambda time: clock.at(time.utc.replace(second=0)),
             step=lambda time: later(time, _MINUTE, "minute", minutes),
-            comes_round=lambda local: local.minute == 0,
         ),
         _Unit(
+            "second",
+            first=0,
             matches=lambda local: local.second == 0,
             begin=lambda time: time,
             step=lambda time: later(time, _SECOND, "second", ()),
-            comes_round=lambda local: local.second == 0,
         ),
     )
 
