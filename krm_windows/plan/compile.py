@@ -1,6 +1,6 @@
 """Policy to plan: targets resolved, moments into a timetable, triggers and rights worked out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from itertools import chain
 
@@ -15,7 +15,7 @@ from krm_windows.plan.targets import Address, Selection, address
 from krm_windows.plan.timetable import covered
 from krm_windows.plan.triggers import Wording, triggers
 from krm_windows.policy import moments
-from krm_windows.policy.model import CronJobNames, Spec, WindowPolicy
+from krm_windows.policy.model import CronJobNames, Freeze, Override, Spec, Window, WindowPolicy
 from krm_windows.results import Result
 from krm_windows.schedule import zones
 from krm_windows.schedule.table import TooManySpansError
@@ -211,38 +211,23 @@ def _timetable(
         first_apply=spec.first_apply,
         adopt_until=spec.adopt_until.value if spec.adopt_until else None,
         former_names=tuple(sorted(spec.former_names)),
-        windows=tuple(_windows(spec)),
-        freezes=tuple(_freezes(spec)),
-        overrides=tuple(_overrides(spec)),
+        windows=_rules(Kind.WINDOW, spec.windows),
+        freezes=_rules(Kind.FREEZE, spec.freezes),
+        overrides=_rules(Kind.OVERRIDE, spec.overrides),
         targets=tuple(gated.values()),
         released=tuple(released.values()),
     )
 
 
-def _windows(spec: Spec) -> Iterator[Rule]:
-    for name, window in sorted(spec.windows.items()):
-        yield Rule(Kind.WINDOW, name, window.opens.value, window.ends_at)
-
-
-def _freezes(spec: Spec) -> Iterator[Rule]:
-    for name, freeze in sorted(spec.freezes.items()):
-        yield Rule(Kind.FREEZE, name, freeze.starts.value, freeze.ends_at, freeze.reason)
-
-
-def _overrides(spec: Spec) -> Iterator[Rule]:
-    for name, override in sorted(spec.overrides.items()):
-        # One that does not say when it starts has been in force since always.
-        begins = None
-        if override.starts:
-            begins = override.starts.value
-        yield Rule(
-            kind=Kind.OVERRIDE,
-            key=name,
-            begins=begins,
-            ends=override.ends_at,
-            reason=override.reason,
-            state=override.state,
-        )
+def _rules(kind: Kind, entries: Mapping[str, Window | Freeze | Override]) -> tuple[Rule, ...]:
+    """Return the rules of a field; one that does not say when it begins has held since always."""
+    found = []
+    for name, each in sorted(entries.items()):
+        begins = each.span().begins
+        reason, state = getattr(each, "reason", ""), getattr(each, "state", None)
+        at = begins.value if begins else None
+        found.append(Rule(kind, name, at, each.ends_at, reason, state))
+    return tuple(found)
 
 
 def _wording(spec: Spec) -> Wording:

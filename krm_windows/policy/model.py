@@ -8,7 +8,7 @@ a model what its fields mean together.
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -24,6 +24,7 @@ from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.parts import Part, Schema, context, one_of
 from krm_windows.policy.resources import Resources
 from krm_windows.policy.targets import TargetSelector, not_repeated
+from krm_windows.schedule.recurrence import Recurrence
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
 KIND: Literal["WindowPolicy"] = "WindowPolicy"
@@ -70,7 +71,7 @@ class CronJobNames(Part):
 class Span(NamedTuple):
     """The two ends of an occurrence; `name` is the field of the second one."""
 
-    begins: Moment[Value] | None
+    begins: Moment[Recurrence | datetime] | None
     ends: Moment[Value] | None
     duration: timedelta | None = None
     name: str = "ends"
