@@ -27,7 +27,8 @@ def read(targets: Iterable[Target], inventory: Inventory) -> frozenset[Source]:
     found: set[Source] = set()
     for target in targets:
         if (target.group, target.kind) == (gateable.KUSTOMIZE, "Kustomization"):
-            found.update(_of_kustomization(target, inventory))
+            own = Source(target.kind, target.namespace, target.name)
+            found.update(_referred(target.group, own, _OF_KUSTOMIZATIONS, inventory))
         elif (target.group, target.kind) == (gateable.HELM, "HelmRelease"):
             found.update(_of_release(target, inventory))
     return frozenset(found)
@@ -60,12 +61,15 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
                 )
 
 
-def _of_kustomization(target: Target, inventory: Inventory) -> Iterator[Source]:
-    resource = inventory.find(target.group, target.kind, target.namespace, target.name)
+def _referred(
+    group: str, source: Source, kinds: Iterable[str], inventory: Inventory
+) -> Iterator[Source]:
+    """Yield what an object refers to as its source."""
+    resource = inventory.find(group, source.kind, source.namespace, source.name)
     if resource is None:
-        yield from _any_of(_OF_KUSTOMIZATIONS, target.namespace)
+        yield from _any_of(kinds, source.namespace)
     else:
-        yield from _named(resource, target.namespace, _OF_KUSTOMIZATIONS, "spec", "sourceRef")
+        yield from _named(resource, source.namespace, kinds, "spec", "sourceRef")
 
 
 def _of_release(target: Target, inventory: Inventory) -> Iterator[Source]:
@@ -81,15 +85,7 @@ def _of_release(target: Target, inventory: Inventory) -> Iterator[Source]:
     for source in _named(resource, target.namespace, _OF_RELEASES, "spec", "chartRef"):
         yield source
         if source.kind == "HelmChart":
-            yield from _of_chart(source, inventory)
-
-
-def _of_chart(chart: Source, inventory: Inventory) -> Iterator[Source]:
-    resource = inventory.find(gateable.SOURCE, chart.kind, chart.namespace, chart.name)
-    if resource is None:
-        yield from _any_of(_OF_CHARTS, chart.namespace)
-    else:
-        yield from _named(resource, chart.namespace, _OF_CHARTS, "spec", "sourceRef")
+            yield from _referred(gateable.SOURCE, source, _OF_CHARTS, inventory)
 
 
 def _any_of(kinds: Iterable[str], namespace: str) -> Iterator[Source]:
