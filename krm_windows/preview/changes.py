@@ -12,7 +12,7 @@ from krm_windows.preview.axis import last_day
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Difference, alike
 from krm_windows.preview.folding import fold
-from krm_windows.preview.text import recurring, span
+from krm_windows.preview.text import aligned, recurring, span
 from krm_windows.preview.wrapping import broken
 from krm_windows.results import Result
 
@@ -27,9 +27,8 @@ def text(every: Sequence[Difference], width: int = 0, most: int | None = None) -
     """
     pages = []
     for group in alike(every):
-        # The last column is padded like the others, and a reader sees no spaces at an end.
-        lines = (line.rstrip() for line in _text(group, most))
-        pages.append("".join(f"{line}\n" for line in broken(lines, width)))
+        lines = broken(_text(group, most), width)
+        pages.append("".join(f"{line}\n" for line in lines))
     return "\n".join(pages)
 
 
@@ -58,11 +57,7 @@ def _text(group: Sequence[Difference], most: int | None) -> Iterator[str]:
     if not one.changes:
         return
     found = list(_rows(one))
-    rows = [_HEAD, *found[:most]]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        padded = (f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
-        yield "  ".join(padded)
+    yield from aligned(_HEAD, found[:most], (0,) * len(_HEAD))
     if most is not None and len(found) > most:
         yield f"and {len(found) - most} more"
 

@@ -18,13 +18,8 @@ class AskedError(ValueError):
 
 def day_or_instant(text: str) -> date | datetime:
     """Read `2026-12-20` or `2026-12-20T00:00Z`."""
-    try:
-        # A date first: `fromisoformat` of datetime takes a bare date for midnight, without an
-        # offset.
-        day = date.fromisoformat(text)
-    except ValueError:
-        return _instant(text, "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z")
-    return possible(day, text)
+    wanted = "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z"
+    return _day(text) or _instant(text, wanted)
 
 
 def instant(text: str) -> datetime:
@@ -34,11 +29,7 @@ def instant(text: str) -> datetime:
 
 def day_or_moment(text: str) -> date | datetime:
     """Read a date, or a moment as `moment` does."""
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return _moment(text, f"a date such as 2026-12-20, or {_MOMENTS}")
-    return possible(day, text)
+    return _day(text) or _moment(text, f"a date such as 2026-12-20, or {_MOMENTS}")
 
 
 def moment(text: str) -> datetime:
@@ -46,15 +37,32 @@ def moment(text: str) -> datetime:
     return _moment(text, _MOMENTS)
 
 
+def _day(text: str) -> date | None:
+    try:
+        # A date first: `fromisoformat` of datetime takes a bare date for midnight, without an
+        # offset.
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return possible(day, text)
+
+
+def _instant(text: str, wanted: str) -> datetime:
+    at = _moment(text, wanted)
+    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
+    if at.tzinfo is None:
+        raise AskedError(f"must be {wanted}, got {text!r}")
+    return at
+
+
 def _moment(text: str, wanted: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise AskedError(f"must be {wanted}, got {text!r}") from None
+    # First the year: `astimezone` fails at the ends of what datetime can hold.
     possible(at, text)
-    if at.tzinfo is None:
-        return at
-    return at.astimezone(UTC)
+    return at if at.tzinfo is None else at.astimezone(UTC)
 
 
 def count(text: str, what: str, most: int | None = None) -> int:
@@ -66,18 +74,6 @@ def count(text: str, what: str, most: int | None = None) -> int:
         limits = f"from 1 to {most}" if most is not None else "from 1 on"
         raise AskedError(f"must be a number of {what} {limits}, got {text!r}")
     return number
-
-
-def _instant(text: str, wanted: str) -> datetime:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        at = None
-    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
-    if at is None or at.tzinfo is None:
-        raise AskedError(f"must be {wanted}, got {text!r}")
-    # First the year: `astimezone` fails at the ends of what datetime can hold.
-    return possible(at, text).astimezone(UTC)
 
 
 def possible(day: _Day, text: str) -> _Day:

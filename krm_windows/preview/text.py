@@ -273,17 +273,17 @@ def block(row: Sequence[str]) -> tuple[str, str]:
     return f"{begins} to {ends}", f"    {length}, {words}"
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table of two instants, a length of time, and words.
-
-    A column is wider than most need where something in it is: an instant with its offset, say.
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    # Of the last column lines have no blanks at their end.
-    least = (_EDGE, _EDGE, _LENGTH, 0)
-    sizes = [max(width + 2, size) for width, size in zip(widths, least, strict=True)]
+def aligned(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    # Of a table of two instants, a length of time, and words.
+    least: Sequence[int] = (_EDGE, _EDGE, _LENGTH, 0),
+) -> Iterator[str]:
+    """Yield the lines of a table, with columns as wide as what is in them, and at `least` so."""
+    widths = [max(map(len, column)) + 2 for column in zip(head, *rows, strict=True)]
     for row in (head, *rows):
-        padded = (f"{cell:<{size}}" for cell, size in zip(row, sizes, strict=True))
+        # Of the last column lines have no blanks at their end.
+        padded = map(str.ljust, row, map(max, widths, least))
         yield "".join(padded).rstrip()
 
 

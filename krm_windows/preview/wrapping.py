@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from unicodedata import combining, east_asian_width
+
+from rich.cells import cell_len
 
 # What goes on is so far to the right of where its line begins.
 _INDENT = 2
 # A column that is narrower than this holds no words.
 _COLUMN = 20
-_WIDE = "WF"
 # Between two columns of a table.
 _GAP = re.compile(r" {2,}")
 
@@ -34,15 +34,7 @@ def broken(lines: Iterable[str], width: int) -> Iterator[str]:
 
 def columns(text: str) -> int:
     """Return how many columns of a terminal a text takes: of most letters of East Asia, two."""
-    if text.isascii():
-        return len(text)
-    taken = 0
-    for letter in text:
-        if east_asian_width(letter) in _WIDE:
-            taken += 2
-        elif not combining(letter):
-            taken += 1
-    return taken
+    return cell_len(text)
 
 
 def _broken(line: str, width: int) -> Iterator[str]:
