@@ -1,12 +1,10 @@
 """What docs/reference/compatibility.md promises is there, name by name."""
 
 import json
-from pathlib import Path
 
 import promised
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/reference/compatibility.md"
 LISTS = tuple(json.loads(promised.FILE.read_text()))
 
 
@@ -78,10 +76,3 @@ def test_what_breaks_a_promise_is_found(what: str) -> None:
     else:
         assert promised.broken(what, kept, {**kept, what: kept[what][1:]}) == kept[what][:1]
         assert promised.broken(what, kept, {**kept, what: [*kept[what], "new"]}) == []
-
-
-def test_the_page_is_about_each_of_them() -> None:
-    """It names each list where it says what is promised."""
-    page = PAGE.read_text()
-    for what in LISTS:
-        assert f"*{what}*" in page, what
