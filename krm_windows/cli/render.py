@@ -25,7 +25,7 @@ from krm_windows.render import apart, command
 from krm_windows.render.apart import Delivery
 from krm_windows.results import Result, fails
 from krm_windows.system import tops
-from krm_windows.system.files import Folder, first_lines
+from krm_windows.system.files import Folder
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -134,13 +134,13 @@ def rendered(arguments: argparse.Namespace) -> SingleRendering:
 def _older(path: Path) -> Iterable[bytes]:
     """Return what was rendered into a directory before, from whichever policy."""
     # Our files begin with a comment that says so; what a person wrote beside them is left alone.
-    return Folder(path, frozenset(filter(render.is_header, first_lines(path)))).read().values()
+    return Folder(path, render.is_header).read().values()
 
 
 def _folder(plan: Plan, path: Path) -> Folder:
     """Return the directory, where what was rendered under a former name is ours too."""
     policies = (plan.policy, *plan.timetable.former_names)
-    return Folder(path, frozenset(map(render.header, policies)), inner=FOLDERS)
+    return Folder(path, frozenset(map(render.header, policies)).__contains__, inner=FOLDERS)
 
 
 def _delivery(items: list[KubeObject], arguments: argparse.Namespace) -> Delivery | None:

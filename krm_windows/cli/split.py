@@ -125,7 +125,7 @@ def _write(
 ) -> ExitCode:
     template = _template(arguments.flux_kustomization)
     files = split.files(config.name, spec, partition, template)
-    folder = Folder(arguments.output_dir, frozenset([split.header(config.name)]), inner=_CLASSES)
+    folder = Folder(arguments.output_dir, split.header(config.name).__eq__, inner=_CLASSES)
     # All reasons against writing are collected first; a person mends them in one go.
     found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
     found += [*_elsewhere(template, arguments.output_dir), *_moved(template, folder.read(), files)]

@@ -15,9 +15,8 @@ from krm_windows.flux.sources import NAME
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.render import layout as paths
 from krm_windows.results import Result, fails
-from krm_windows.system.files import Changes, folders, stale
+from krm_windows.system.files import Changes, Folder, folders, stale
 from krm_windows.system.reading import is_kustomization
-from krm_windows.system.trees import Tree
 
 # As a timetable has it: `"release": "2026a"`.
 _RELEASE = re.compile(rb'krm-windows\.dev/zone-data: "?\d{4}[a-z]+"?')
@@ -33,7 +32,7 @@ class ClusterOutcome:
 
     cluster: str
     results: tuple[Result, ...] = ()
-    branch: Tree | None = None
+    branch: Folder | None = None
     older: Files = field(default_factory=dict)
     files: Files = field(default_factory=dict)
 
@@ -51,7 +50,7 @@ class ClusterOutcome:
 
     def write(self) -> Changes:
         """Write the files."""
-        return self.branch.write(self.older, self.files) if self.branch else Changes()
+        return self.branch.put(self.older, self.files) if self.branch else Changes()
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,8 @@ class FleetOutput:
         return self._renewed("", self._base, older, {**kept, **files})
 
     @cached_property
-    def _base(self) -> Tree:
-        return Tree(self.output, (paths.WINDOW,), render.is_header)
+    def _base(self) -> Folder:
+        return Folder(self.output, render.is_header, branches=(paths.WINDOW,))
 
     def _is_used(self, base: str) -> bool:
         """Whether the kustomization of any cluster refers to the directory of a base."""
@@ -131,13 +130,13 @@ class FleetOutput:
     def _known(self) -> frozenset[str]:
         return frozenset(self.fleet.clusters)
 
-    def _branch(self, name: str) -> Tree:
-        return Tree(self.output, paths.branches(name), render.is_header)
+    def _branch(self, name: str) -> Folder:
+        return Folder(self.output, render.is_header, branches=paths.branches(name))
 
     def _renewed(
         self,
         name: str,
-        branch: Tree,
+        branch: Folder,
         older: Files,
         files: Files,
         results: tuple[Result, ...] = (),

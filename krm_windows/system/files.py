@@ -1,13 +1,14 @@
 """A directory of which some files are ours.
 
 Known by their first line, replaced atomically, never another's. A file is written beside its place
-and renamed onto it, so that whoever reads sees the old or the new one (rename(2)).
+and renamed onto it, so that whoever reads sees the old or the new one (rename(2)). What a run that
+was killed left behind is named so that the next one knows and removes it.
 """
 
 import difflib
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from krm_windows.system.errors import WorkspaceError
 
 LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(SUFFIX)}")
 """The name of a file that was being written when a run was killed."""
+Files = Mapping[str, bytes]
+"""Contents by path, relative to the directory and with `/` on every system."""
 
 
 class Changes(NamedTuple):
@@ -33,122 +36,123 @@ _NO_FOLDER = re.compile("(?!)")
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A directory in which every file that begins with one of the lines `headers` is ours.
+    """A directory in which every file is ours whose first line `is_ours`.
 
-    Those sub-directories have such files, too, whose names match `inner`: `sub-directory/file`.
+    Those are right in it, and in its sub-directories whose names match `inner`; or, if there are
+    `branches`, anywhere in these directories below it.
     """
 
     path: Path
-    headers: frozenset[str]
+    is_ours: Callable[[str], bool]
     inner: re.Pattern[str] = _NO_FOLDER
+    branches: tuple[str, ...] = ()
 
     def read(self) -> dict[str, bytes]:
-        """Return the content of our files by name."""
-        directory = Directory.named(self.path)
-        if directory is None:
+        """Return our files in order of their paths."""
+        root = Directory.named(self.path)
+        if root is None:
             return {}
-        with directory:
-            return self._read(directory)
+        found = {}
+        with root:
+            for path, folder, name in self._entries(root):
+                if LEFTOVER.fullmatch(name) or not self.is_ours(folder.first_line(name) or ""):
+                    continue
+                content = folder.read(name)
+                if content is not None:
+                    found[path] = content
+        return dict(sorted(found.items()))
 
-    def stale(self, wanted: Mapping[str, bytes]) -> dict[str, str]:
+    def stale(self, wanted: Files) -> dict[str, str]:
         """Return the unified diff of each file that is not as wanted, by name and in order."""
         return stale(self.read(), wanted)
 
-    def write(self, wanted: Mapping[str, bytes]) -> Changes:
-        """Make our files be the wanted ones, while no other run writes here.
+    def write(self, wanted: Files) -> Changes:
+        """Make our files be the wanted ones, while no other run writes here."""
+        with locks.alone(self.path):
+            return self.put(self.read(), wanted)
 
-        Raises WorkspaceError before anything is touched.
+    def put(self, there: Files, wanted: Files) -> Changes:
+        """Make our files, as `read` gave them, be the wanted ones; say how many changed.
+
+        Raises WorkspaceError before anything is touched. Nobody else may write here meanwhile.
         """
-        for name in wanted:
-            self._check(name)
-        with locks.alone(self.path) as directory:
-            for name in wanted:
-                self._claim(directory, name)
-            # All is claimed before anything is written: a file in the way leaves the rest as it
-            # was.
-            there = self._read(directory)
-            # What is right already keeps its time of change, which make and the like go by.
-            changed = [name for name in sorted(wanted) if there.get(name) != wanted[name]]
-            for name in changed:
-                directory.put(name, wanted[name])
-            gone = [name for name in there if name not in wanted]
-            for name in gone:
-                directory.clear(name)
-            _remove_leftovers(directory)
+        # Contents decide, and not times: what is right already keeps its own, which make and the
+        # like go by.
+        changed = [path for path in sorted(wanted) if there.get(path) != wanted[path]]
+        for path in changed:
+            self._check(path)
+        gone = [path for path in there if path not in wanted]
+        if changed:
+            with Directory.made(self.path) as root:
+                # All is claimed before anything is written: a file in the way leaves the rest.
+                for path in changed:
+                    self._claim(root, path, there)
+                for path in changed:
+                    # Not forced onto the disk one by one where there are many, as Git does not
+                    # either: the next run compares contents.
+                    root.put(path, wanted[path], lasting=not self.branches)
+        self._remove(gone)
         return Changes(len(changed), len(gone))
 
-    def _check(self, name: str) -> None:
-        """Refuse what is no path of a file here."""
-        *folders, _ = parts = name.split("/")
-        inside = not folders or self.inner.fullmatch("/".join(folders))
-        if not inside or any(part in ("", ".", "..") for part in parts):
-            raise WorkspaceError(f"{name!r} is not a plain file name")
+    def _entries(self, root: Directory) -> Iterator[tuple[str, Directory, str]]:
+        """Yield what may be ours and is no directory: its path, its directory, its name there."""
+        if not self.branches:
+            for name, is_directory in root.entries():
+                if not is_directory:
+                    yield name, root, name
+        names = [name for name, is_directory in root.entries() if self.inner.fullmatch(name)]
+        for branch in self.branches or names:
+            folder = root.found(branch.split("/"))
+            if folder is None:
+                continue
+            with folder:
+                for above, inner, name in folder.files():
+                    if self.branches or not above:
+                        yield "/".join((branch, *above, name)), inner, name
 
-    def _claim(self, directory: Directory, name: str) -> None:
-        """Refuse a path at which something exists that is not ours."""
-        *folders, last = name.split("/")
+    def _check(self, path: str) -> None:
+        """Refuse what is not a path here."""
+        above = path.rpartition("/")[0]
+        if self.branches:
+            inside = path.startswith(tuple(f"{branch}/" for branch in self.branches))
+        else:
+            inside = not above or self.inner.fullmatch(above) is not None
+        if not inside or any(part in ("", ".", "..") for part in path.split("/")):
+            raise WorkspaceError(f"{path!r} is not the path of a file in {self.path}")
+
+    def _claim(self, root: Directory, path: str, there: Files) -> None:
+        """Refuse a path that leads elsewhere, or at which something exists that is not ours."""
+        *steps, name = path.split("/")
         try:
-            inner = directory.below(folders)
+            folder = root.below(steps)
         except FileNotFoundError:
             return
-        with inner:
-            if inner.kind(last) is None:
-                hidden_manifests.check(inner, last, self.headers.__contains__)
-            elif inner.first_line(last) not in self.headers:
+        with folder:
+            if path in there:
+                return
+            if folder.kind(name) is None:
+                hidden_manifests.check(folder, name, self.is_ours)
+            # Of a new file that was not forced onto the disk, a failure of power leaves an empty
+            # one, which is nobody's.
+            elif not self.branches or folder.read(name) != b"":
                 raise WorkspaceError(
-                    f"{inner.path / last} is in the way: it was not written by this command; move "
+                    f"{folder.path / name} is in the way: it was not written by this command; move "
                     "it away, or name another directory"
                 )
 
-    def _read(self, directory: Directory) -> dict[str, bytes]:
-        """Return the content of our files by name, in order."""
-        found = self._ours(directory, "")
-        for name, is_directory in directory.entries():
-            is_inner = is_directory and self.inner.fullmatch(name)
-            inner = directory.found([name]) if is_inner else None
-            if inner is not None:
-                with inner:
-                    found |= self._ours(inner, f"{name}/")
-        return dict(sorted(found.items()))
-
-    def _ours(
-        self,
-        directory: Directory,
-        prefix: str,
-    ) -> dict[str, bytes]:
-        found = {}
-        for name, is_directory in directory.entries():
-            if is_directory or directory.first_line(name) not in self.headers:
-                continue
-            content = directory.read(name)
-            if content is not None:
-                found[f"{prefix}{name}"] = content
-        return found
-
-
-def _remove_leftovers(directory: Directory) -> None:
-    """Remove what a run that was killed has left half written."""
-    for name, is_directory in directory.entries():
-        # The lock is ours, so no other run is still writing it.
-        if not is_directory and LEFTOVER.fullmatch(name):
-            directory.remove(name)
-
-
-def first_lines(path: Path) -> frozenset[str]:
-    """Return the first line of every plain file in a directory that a user named for output.
-
-    Empty where there is no such directory.
-    """
-    directory = Directory.named(path)
-    if directory is None:
-        return frozenset()
-    with directory:
-        found = [
-            directory.first_line(name)
-            for name, is_directory in directory.entries()
-            if not is_directory
-        ]
-    return frozenset(line for line in found if line is not None)
+    def _remove(self, paths: list[str]) -> None:
+        """Remove files, what a run that was killed left, and directories that are empty then."""
+        root = Directory.named(self.path)
+        if root is None:
+            return
+        with root:
+            left = [
+                path
+                for path, folder, name in self._entries(root)
+                if LEFTOVER.fullmatch(name) and folder.kind(name) == stat.S_IFREG
+            ]
+            for path in (*paths, *left):
+                root.clear(path)
 
 
 def first_line(path: Path) -> str | None:

@@ -17,7 +17,7 @@ WANTED = {"a.yaml": b"# ours\na: 1\n", "b.yaml": b"# ours\nb: 2\n"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     """A folder that does not exist yet."""
-    return Folder(tmp_path / "deep/windows", frozenset({HEADER}))
+    return Folder(tmp_path / "deep/windows", HEADER.__eq__)
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -177,7 +177,7 @@ DEEP = {
 @pytest.fixture
 def deep(tmp_path: Path) -> Folder:
     """A folder that has files of ours in sub-directories."""
-    return Folder(tmp_path / "split", frozenset({HEADER}), inner=re.compile("[^/]+"))
+    return Folder(tmp_path / "split", HEADER.__eq__, inner=re.compile("[^/]+"))
 
 
 def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import Folder
-from krm_windows.system.trees import Tree
 
 HEADER = "# ours"
 OURS = b"# ours\napiVersion: v1\nkind: ConfigMap\n"
@@ -46,10 +45,10 @@ def test_nothing_is_written_where_it_would_hide_a_manifest(
     """Flux would delete what it has applied of it; both ways of writing say which and where."""
     path = lay(tmp_path, name, text)
     with pytest.raises(WorkspaceError, match=f"would hide {path} from Flux"):
-        Folder(tmp_path / "plant", frozenset([HEADER])).write(WANTED)
-    tree = Tree(tmp_path, ("plant",), lambda line: line == HEADER)
+        Folder(tmp_path / "plant", HEADER.__eq__).write(WANTED)
+    tree = Folder(tmp_path, HEADER.__eq__, branches=("plant",))
     with pytest.raises(WorkspaceError, match=f"would hide {path} from Flux"):
-        tree.write({}, {f"plant/{each}": content for each, content in WANTED.items()})
+        tree.put({}, {f"plant/{each}": content for each, content in WANTED.items()})
     assert not (tmp_path / "plant/kustomization.yaml").exists()
     assert not (tmp_path / "plant/a.yaml").exists()
 
@@ -68,5 +67,5 @@ def test_nothing_is_written_where_it_would_hide_a_manifest(
 def test_what_flux_does_not_apply_may_lie_beside_it(name: str, text: str, tmp_path: Path) -> None:
     """A policy, notes, values, and what is ours."""
     lay(tmp_path, name, text)
-    Folder(tmp_path / "plant", frozenset([HEADER])).write(WANTED)
+    Folder(tmp_path / "plant", HEADER.__eq__).write(WANTED)
     assert (tmp_path / "plant/kustomization.yaml").read_bytes() == OURS
