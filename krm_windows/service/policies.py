@@ -7,8 +7,7 @@ from itertools import chain
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch, Edit, File
-from krm_windows.system.git_layout import blob_name
+from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.reading import SUFFIXES
 
 # No policy is larger; what is, is not read.
@@ -107,21 +106,6 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
     for file in files.values():
         if file.blob not in parsed:
             parsed[file.blob] = _parsed(branch.contents([file.blob], file.size)[file.blob])
-    return _snapshot(commit, files, parsed)
-
-
-def edited(before: Snapshot, commit: str, edits: Iterable[Edit], below: str) -> Snapshot:
-    """Return what a commit on top of that of a snapshot has, which differs in nothing but edits."""
-    files = dict(before.files)
-    parsed = dict(before.parsed)
-    for edit in edits:
-        files.pop(edit.path, None)
-        if edit.content is None or not _is_below(edit.path, below):
-            continue
-        file = File(edit.path, edit.mode, blob_name(edit.content), len(edit.content))
-        if _may_hold_one(file):
-            files[edit.path] = file
-            parsed[file.blob] = _parsed(edit.content)
     return _snapshot(commit, files, parsed)
 
 

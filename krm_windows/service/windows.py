@@ -6,7 +6,7 @@ more: call them away from the event loop.
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system import locks
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch, Edit, Entry
+from krm_windows.system.git_branch import Branch, Entry
 from krm_windows.system.git_program import RemoteError
 
 # A change waits for the one before it, which takes a second at most, or for the remote.
@@ -113,13 +113,6 @@ class Windows:
             if tip != self._snapshot.commit:
                 self._snapshot = policies.read(self.branch, tip, self.below, self._snapshot)
             return self._snapshot
-
-    def adopt(self, before: str, commit: str, edits: Sequence[Edit]) -> None:
-        """Take a commit of our own for what it is, without reading it again."""
-        with self._reading:
-            # Somebody else's commit in between is read as any other.
-            if self._snapshot.commit == before:
-                self._snapshot = policies.edited(self._snapshot, commit, edits, self.below)
 
     def poll(self) -> None:
         """Look at the branch."""

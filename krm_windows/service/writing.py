@@ -525,7 +525,6 @@ class Writer:
             except MovedError as error:
                 base = self._rebased(edits, tip, error)
             else:
-                windows.adopt(base, commit, edits)
                 return commit
         raise Problem(HTTPStatus.CONFLICT, "the remote keeps moving: try again")
 
