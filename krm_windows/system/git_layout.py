@@ -59,9 +59,11 @@ def find(directory: Path, *, bare: bool = False) -> Layout:
     """
     # Without links, so that the directories above are those that it really is in.
     start = Path(os.path.realpath(directory))
-    if not start.is_dir() and (start.exists() or not bare):
-        lacks = "is not a directory" if start.exists() else "no such directory"
-        raise WorkspaceError(f"{directory}: {lacks}")
+    missing = WorkspaceError(f"{directory}: no such directory")
+    if start.exists() and not start.is_dir():
+        raise WorkspaceError(f"{directory}: is not a directory")
+    if not start.exists() and not bare:
+        raise missing
     tops = [top for top in (start, *start.parents) if top.is_dir()]
     device = tops[0].stat().st_dev
     for top in tops:
@@ -75,6 +77,8 @@ def find(directory: Path, *, bare: bool = False) -> Layout:
         raise WorkspaceError(
             f"{directory}: is a bare repository, which is not supported: git clone it"
         )
+    if not start.exists():
+        raise missing
     raise WorkspaceError(f"{directory}: not a git repository (or any of its parent directories)")
 
 
