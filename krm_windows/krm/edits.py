@@ -185,17 +185,13 @@ class _Editor(NamedTuple):
             entries = [self._entry(None, it, flow=node.flow) for it in node.items]
         else:
             raise _NotMinimalError
-        gone = set(range(len(entries))) - becomes.keys()
-        # In flow style what an entry comes to or goes from is written as a whole.
-        if not self.depth or not becomes or (node.flow and (gone or added)):
-            raise _NotMinimalError
         # What an alias stands for is edited nowhere but where it is written.
-        if not node.start <= entries[0].begin <= node.end:
+        if not self.depth or not becomes or not node.start <= entries[0].begin <= node.end:
             raise _NotMinimalError
         for number, value in becomes.items():
             yield from _Editor(self.text, self.depth - 1).node(entries[number], value)
-        for number in gone:
-            yield self._removed(entries, number, max(becomes))
+        for number in set(range(len(entries))) - becomes.keys():
+            yield self._removed(entries, number, max(becomes), flow=node.flow)
         for number, values in added.items():
             yield self._inserted(entry, entries, number, values)
 
@@ -207,9 +203,15 @@ class _Editor(NamedTuple):
         added: dict[str, Value] | list[Value],
     ) -> _Patch:
         """Put entries behind the first `number` ones of the value of an entry."""
+        node = entry.node
+        if node.flow:
+            # In the middle of such a list: it is written as a whole.
+            if number < len(entries):
+                raise _NotMinimalError
+            return self._appended(node, entries[-1], added)
         column = self._column(entries[0].begin)
         if number:
-            deeper = isinstance(entry.node, Sequence)
+            deeper = isinstance(node, Sequence)
             place = lines.foot(self.text, entries[number - 1].node.end, column + deeper)
         else:
             # Above the first one, on the line below its key.
@@ -232,12 +234,14 @@ class _Editor(NamedTuple):
             raise _NotMinimalError
         return _Entry(begin, colon.end(), "key:", value)
 
-    def _removed(self, entries: list[_Entry], number: int, last: int) -> _Patch:
-        """Remove an entry with its lines; `last` is that of those that stay."""
+    def _removed(self, entries: list[_Entry], number: int, last: int, *, flow: bool) -> _Patch:
+        """Remove an entry with its lines, or with a comma; `last` is that of those that stay."""
         begin, end = entries[number].begin, entries[number].node.end
         line = lines.start(self.text, begin)
+        if flow and number > last:
+            return _Patch(entries[last].node.end, end, "")
         # Something is before it on its line, such as a dash: what is next takes its place.
-        if self.text[line:begin].strip(" "):
+        if flow or self.text[line:begin].strip(" "):
             return _Patch(begin, entries[min(number + 1, last)].begin, "")
         stop = lines.foot(self.text, end, begin - line + 1)
         following = lines.after(self.text, stop)
@@ -283,6 +287,14 @@ class _Editor(NamedTuple):
         if '"' in self.text[node.start : node.end]:
             return writer.flow(wanted)
         return writer.flow(wanted, _bare)
+
+    def _appended(self, node: Node, last: _Entry, added: dict[str, Value] | list[Value]) -> _Patch:
+        """Add entries in flow style, each on its own line if the last one begins a line."""
+        lead = self.text[lines.start(self.text, last.begin) : last.begin]
+        separator = ", "
+        if not lead.strip() and last.begin > len(lead):
+            separator = f",{lines.newline(self.text)}{lead}"
+        return _Patch(last.node.end, last.node.end, separator + self._inline(node, added)[1:-1])
 
     def _column(self, place: int) -> int:
         """Give the column of a key or dash, which must begin its line or follow dashes."""
