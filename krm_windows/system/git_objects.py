@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,11 +29,8 @@ MOST_COMMITS = 1_000_000
 _ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 _TREE = re.compile(rb"tree ([0-9a-f]{40})\n")
 _PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
-_PERSON = rb"^%b (.*?) ?<(.*)> ?(-?\d+)?"
-_AUTHOR = re.compile(_PERSON % b"author", re.MULTILINE)
-_COMMITTER = re.compile(_PERSON % b"committer", re.MULTILINE)
+_SECONDS = re.compile(rb" ?(-?\d{1,20})")
 _LAST_SECOND = 1 << 62
-_PARAGRAPH = re.compile(r"\n\s*\n")
 _MISSING = (
     "has no content in this clone, and nothing is fetched: clone the repository without --filter, "
     "or fetch the rest (git fetch --refetch --no-filter)"
@@ -122,7 +120,7 @@ class Whole(NamedTuple):
     @property
     def commit(self) -> Commit:
         """The commit as it is listed."""
-        subject = " ".join(_PARAGRAPH.split(self.message.strip(), 1)[0].split("\n"))
+        subject = " ".join(takewhile(str.strip, self.message.strip().split("\n")))
         name, address = self.author
         parent = self.parents[0] if self.parents else None
         return Commit(self.name, parent, self.committed, f"{name} <{address}>", subject)
@@ -213,9 +211,9 @@ class Objects:
         content = self.content(tree, "tree")
         found: dict[str, Node] = {}
         end = 0
-        for match in _ENTRY.finditer(content):
+        while match := _ENTRY.match(content, end):
             mode, name, blob = match.groups()
-            if match.start() != end or b"/" in name or (text := os.fsdecode(name)) in found:
+            if b"/" in name or (text := os.fsdecode(name)) in found:
                 break
             found[text] = Node(int(mode, 8), blob.hex())
             end = match.end()
@@ -227,18 +225,17 @@ class Objects:
         """Read a commit; one at which a shallow clone ends has no parents."""
         head, _, message = self.content(name, "commit").partition(b"\n\n")
         tree = _TREE.match(head)
-        author, committer = _AUTHOR.search(head), _COMMITTER.search(head)
+        author, committer = _person(head, b"author "), _person(head, b"committer ")
         if tree is None or author is None or committer is None:
             raise WorkspaceError(f"{self.directory}: the commit {name[:12]} is damaged: git fsck")
         parents = () if name in self.shallow else _PARENT.findall(head)
-        who = [part.decode(errors="replace") for part in author.groups()[:2]]
         return Whole(
             name,
             tree[1].decode(),
             tuple(parent.decode() for parent in parents),
-            (who[0], who[1]),
-            _seconds(author[3]),
-            _seconds(committer[3]),
+            author[:2],
+            author[2],
+            committer[2],
             message.decode(errors="replace"),
         )
 
@@ -319,9 +316,20 @@ class Objects:
         raise WorkspaceError(f"{self.directory}: the history has too many commits")
 
 
-def _seconds(found: bytes | None) -> int:
-    """Return the time of a commit; one that was made by hand may say anything."""
-    return max(0, min(int((found or b"0")[:20]), _LAST_SECOND))
+def _person(head: bytes, role: bytes) -> tuple[str, str, int] | None:
+    """Return name, address and time of whoever has a role in a commit, None where nobody has.
+
+    A commit that was made by hand may say any time.
+    """
+    line = next((each for each in head.split(b"\n") if each.startswith(role)), b"")
+    name, _, rest = line.removeprefix(role).partition(b"<")
+    address, closed, time = rest.rpartition(b">")
+    if not closed:
+        return None
+    found = _SECONDS.match(time)
+    seconds = max(0, min(int(found[1]), _LAST_SECOND)) if found else 0
+    shown = name.removesuffix(b" ").decode(errors="replace")
+    return shown, address.decode(errors="replace"), seconds
 
 
 def _refusal(top: Path, said: str) -> str:

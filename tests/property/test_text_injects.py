@@ -798,8 +798,6 @@ def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.Mo
         ("status", "policy.yaml"),
         ("check", "--repo", "repo", "--no-cache"),
         ("check", "--repo", "repo", "--no-cache", "--base", "HEAD"),
-        ("simulate", "policy.yaml", "--repo", "past", *PAST),
-        ("history", "policy.yaml", "--repo", "past", *SINCE),
     ):
         ended = run(*argv)
         assert ended.code == ExitCode.ERROR
