@@ -21,7 +21,6 @@ extensions = ["myst_parser"]
 root_doc = "README"
 # Headings have the anchors that GitHub gives them, and `[]{#id}` is one beside them.
 myst_heading_anchors = 4
-myst_enable_extensions = ["attrs_inline"]
 suppress_warnings = [
     # A block may show a part of a file, or have `…` in it.
     "misc.highlighting_failure",
@@ -52,7 +51,6 @@ html_theme_options = {
 _LINK = re.compile(
     r"(?P<before>\]\(|^\[[^]]+\]: )(?P<path>\.\.?/[^)#\s]*)(?P<fragment>#[^)\s]*)?", re.MULTILINE
 )
-_ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
 _HEADING = re.compile(r"^##+ (.+)$")
 _PAGE = re.compile(r"\[([^]]+)\]\(([\w/-]+)\.md\)")
 
@@ -89,7 +87,6 @@ def _prepare(_app: Sphinx, docname: str, content: list[str]) -> None:
     """Turn a page for readers of the repository into one for the site."""
     page = DOCS / f"{docname}.md"
     text = _LINK.sub(lambda link: _to_repository(page, link), content[0])
-    text = _ANCHOR.sub(r"[]{#\1}", text)
     if docname == "README":
         text += f"\n{_navigation(content[0])}"
     if docname == "decisions/README":

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 
 from krm_windows import gateable
-from krm_windows.rules import RULES, Rule
+from krm_windows.rules import RULES
 
 # So many fields that two lists share are said once.
 ALIKE = 3
@@ -155,13 +155,16 @@ def _type(field: Mapping[str, object]) -> str:
 
 def rules() -> str:
     """Return the page of rules: what each finds, by severity."""
-    lines = [GENERATED, "# Rules", "", "What a build and the checks can report."]
+    lines = [GENERATED, "# Rules", "", "What a build and the checks can report.", ""]
     for severity, effect in SEVERITIES.items():
-        lines += ["", f"## {severity.capitalize()}", "", effect, ""]
+        lines += [f"## {severity.capitalize()}", "", effect, ""]
         # By name, as whoever comes from a message looks for one.
         found = sorted(RULES, key=attrgetter("id"))
-        lines += [_rule(rule) for rule in found if rule.severity == severity]
-    return "\n".join(lines) + "\n"
+        for rule in found:
+            if rule.severity == severity:
+                # A heading, so that a message can lead to it.
+                lines += [f"### `{rule.id}`", "", rule.summary, ""]
+    return "\n".join(lines)
 
 
 def kinds() -> str:
@@ -226,9 +229,3 @@ def kinds() -> str:
 
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
-
-
-def _rule(rule: Rule) -> str:
-    # An entry of a list has no anchor of its own.
-    anchor = f'<a id="{rule.id}"></a>'
-    return f"- {anchor}`{rule.id}`: {rule.summary}"

@@ -53,9 +53,9 @@ def links(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """Return what can be linked to in a page: its headings, as GitHub names them, and `id`s."""
+    """Return what can be linked to in a page: its headings, as GitHub names them."""
     found: Counter[str] = Counter()
-    names = set(re.findall(r'<a id="([^"]+)">', page.read_text()))
+    names = set()
     parsed = MARKDOWN.parse(page.read_text())
     for token, inline in pairwise(parsed):
         if token.type == "heading_open":
