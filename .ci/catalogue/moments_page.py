@@ -1,23 +1,17 @@
 """The page of moments, as Markdown: every shape with examples, and what is refused.
 
-What an example means, when it happens next, and what is said of a text that is refused, come from
+What an example means, and what is said of a text that is refused, come from
 the grammar itself.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, time
 from typing import NamedTuple
 
 from catalogue import reference
 from krm_windows import rules
 from krm_windows.policy import moments, phrases, schedules
 from krm_windows.policy.findings import RefusedError
-from krm_windows.policy.moments import Role, Value
-from krm_windows.schedule.recurrence import Recurrence
-
-# A fixed one, so that the page is the same on every day; the year ends soon after it.
-NOW = datetime(2026, 12, 2, 12)  # noqa: DTZ001 - the wall clock is naive
-"""A Wednesday; the page says for each example when it happens next."""
+from krm_windows.policy.moments import Role
 
 FIELDS = {
     Role.BEGIN: ("windows.<name>.opens", "freezes.<name>.starts"),
@@ -184,8 +178,6 @@ of the policy's `timeZone`, a name of the
 [IANA time zone database](https://www.iana.org/time-zones).
 [`krm-windows explain`](commands.md) says what the moments of a policy mean, and
 [`krm-windows calendar`](commands.md) when they happen.
-
-In brackets is the first such moment after {NOW:%A %Y-%m-%d %H:%M}.
 """
 _FIELDS = """\
 ## Which field takes which shape
@@ -238,33 +230,9 @@ def _table(examples: tuple[str, ...]) -> str:
 
 
 def _row(text: str) -> str:
-    at = moments.parse(text, Role.END)
-    return f"- `{text}`: {phrases.moment(at)} ({_next(text, at.value)})\n"
-
-
-def _next(text: str, end: Value) -> str:
-    """Say when a moment is; where it is another one as a beginning, both."""
-    try:
-        begin = moments.parse(text, Role.BEGIN).value
-    except RefusedError:
-        return _after(end)
-    if begin == end:
-        return _after(end)
-    return f"{_after(begin)}; as an end {_after(end)}"
-
-
-def _after(value: Value) -> str:
-    """Say when it is after `NOW`; a time of day needs a beginning to say so."""
-    if isinstance(value, time):
-        return "after its beginning"
-    if isinstance(value, Recurrence):
-        found = value.after(NOW)
-        if found is None:
-            return "never"
-        return f"{found:%a %Y-%m-%d %H:%M}"
-    if value.tzinfo:
-        return f"{value:%a %Y-%m-%d %H:%M} UTC"
-    return f"{value:%a %Y-%m-%d %H:%M}"
+    meaning = phrases.moment(moments.parse(text, Role.END))
+    # A date says what it means.
+    return f"- `{text}`\n" if meaning == text.replace("T", " ") else f"- `{text}`: {meaning}\n"
 
 
 def _durations() -> Iterator[str]:
