@@ -667,7 +667,7 @@ def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
 
 
 # One in eight, where there are nine bundles: each command once at least, and each bundle.
-@pytest.mark.parametrize("case", mostly_slow(product(COMMANDS, BUNDLES), every=8), ids="-".join)
+@pytest.mark.parametrize("case", mostly_slow(product(COMMANDS, BUNDLES), every=15), ids="-".join)
 def test_every_command_in_every_format(case: tuple[str, str], run: Run) -> None:
     """Whatever the text and wherever it is, a reader of the format finds the format.
 
@@ -703,7 +703,7 @@ PLACES = list(places(policy("")))
 
 @pytest.mark.parametrize(
     "path",
-    mostly_slow(PLACES, every=3),
+    mostly_slow(PLACES, every=9),
     ids=lambda path: ".".join(map(str, path)) or "all",
 )
 def test_every_place_of_a_policy(path: tuple[object, ...], run: Run) -> None:
@@ -736,7 +736,7 @@ def function(config: str, about: object) -> None:
     assert not raw(answer.err), (about, raw(answer.err))
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", mostly_slow(TEXTS, every=4))
 def test_the_function_in_both_protocols(name: str, run: Run) -> None:
     """On standard error a line for each result.
 

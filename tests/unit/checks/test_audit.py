@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 from calls import POLICY
-from effort import examples
+from effort import examples, mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,7 +132,7 @@ def test_holidays_cut_nothing() -> None:
     assert not [line for line in lines if "freeze" not in line]
 
 
-@pytest.mark.parametrize("freeze", ["2026-01-01", "2032-12-20"])
+@pytest.mark.parametrize("freeze", mostly_slow(["2026-01-01", "2032-12-20"], every=2))
 def test_windows_every_few_minutes(freeze: str) -> None:
     """Ten years of windows of some days a month, with a freeze that keeps all shut.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import mostly_slow
 from flux_texts import HOME, checked, config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
@@ -124,7 +125,7 @@ def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged
     assert said.startswith(line)
 
 
-@pytest.mark.parametrize("field", [field for field, _ in FIELDS])
+@pytest.mark.parametrize("field", mostly_slow((field for field, _ in FIELDS), every=5))
 def test_the_same_field_set_by_a_patch_above(field: str, judged: Judged) -> None:
     """It is written in the kustomization of the root: there it is said, and at that patch."""
     patch = (
@@ -182,7 +183,7 @@ def test_the_same_field_set_by_the_parent_of_flux(field: str, judged: Judged) ->
         ),
     ],
 )
-@pytest.mark.parametrize("place", ["overlay", "outer"])
+@pytest.mark.parametrize("place", mostly_slow(["overlay", "outer"], every=2))
 def test_a_field_of_a_kustomization_above(
     place: str, field: str, line: str, judged: Judged
 ) -> None:

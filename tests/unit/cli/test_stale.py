@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from calls import spec
+from effort import mostly_slow
 
 from krm_windows.cli import main
 
@@ -64,7 +65,7 @@ def test_an_override_is_told_by_its_hours(run: Run) -> None:
     assert "+++ b/configmap_week-gate.yaml\n" in diff
 
 
-@pytest.mark.parametrize("number", [12, 300])
+@pytest.mark.parametrize("number", mostly_slow([12, 300], every=2))
 def test_clusters_that_change_alike_share_a_part(run: Run, number: int) -> None:
     """Twelve fill a screen of a terminal, and three hundred no more."""
     names = NAMES if number == 12 else [f"c{each:03}" for each in range(number)]

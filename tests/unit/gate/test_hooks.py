@@ -666,7 +666,8 @@ def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
         opening = pool.submit(lab.run)
         sleep(0.2)
         assert not lab.open()
-        lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED})
+        with lab.api.lock:
+            lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED})
         assert closing.result()
         assert opening.result()
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "after-close", "before-open"])

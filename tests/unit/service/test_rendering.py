@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import mostly_slow
 
 from krm_windows.cli import rendered
 
@@ -93,7 +94,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("layout", mostly_slow(LAYOUTS.values(), every=3), ids=LAYOUTS)
 def test_in_every_layout(
     serve: Serve,
     git: Git,
