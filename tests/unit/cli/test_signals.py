@@ -54,8 +54,6 @@ COMMANDS = (
     "migrate . --output-dir ../migrated --no-cache",
     "pending policy.yaml --repo . --base HEAD --no-cache",
     "verify clusters --policy policy.yaml",
-    "simulate policy.yaml --repo . --from 1d",
-    "history policy.yaml --repo . --from 1d",
 )
 
 
