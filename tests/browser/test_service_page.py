@@ -196,6 +196,8 @@ def served(
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
     socket = config.bind_socket()
+    # Before the thread comes to it: a browser that is quicker waits, and is not refused.
+    socket.listen()
     thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
     thread.start()
     # What other pages had to complain of is no matter here.
