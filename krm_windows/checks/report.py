@@ -1,6 +1,7 @@
 """A report: the findings on one policy, and the lines of its file that they are about."""
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import date
 
@@ -13,15 +14,15 @@ from krm_windows.schedule import zones
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-class Findings:
+class Findings(ABC):
     """What was found on something, a policy or a repository: the `results` in order."""
 
     results: tuple[Result, ...]
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """What was looked at."""
-        raise NotImplementedError
 
     @property
     def heading(self) -> str:
