@@ -423,6 +423,8 @@ def _applies_itself(tree: Checkout, item: Object) -> bool:
     return item.file in _files(tree, directory)
 
 
+# Of a hub that applies 400 clusters it is asked 400 times: 5 s in place of 90. The tree of an
+# artifact (`_artifact`) is equal to no other, so nothing is taken for what it was before.
 @lru_cache(maxsize=4096)
 def _files(tree: Checkout, directory: str) -> frozenset[str]:
     """Return the files whose objects a build of a directory applies."""

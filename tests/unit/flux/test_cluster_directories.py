@@ -179,6 +179,16 @@ def test_clusters_are_where_flux_enters(
     assert [each.directory for each in cluster_directories.find(write(files))] == directories
 
 
+def test_a_repository_that_changes_is_read_again(write: Write) -> None:
+    """A merge gate looks at the same one for days: nothing that it was before is remembered."""
+    file = "prod/flux/sync.yaml"
+    listed = {"prod/kustomization.yaml": "resources: [flux/sync.yaml]\n"}
+    tree = write({file: kustomization("root", path="./prod"), **listed})
+    assert [each.file for each in cluster_directories.find(tree)] == [file]
+    assert cluster_directories.find(write({"prod/kustomization.yaml": "resources: []\n"})) == ()
+    assert [each.file for each in cluster_directories.find(write(listed))] == [file]
+
+
 def test_what_is_entered_beside_the_clusters_is_found(write: Write) -> None:
     """By what syncs it, in a file that no cluster has."""
     sync = kustomization("flux-system", path="./hub")
