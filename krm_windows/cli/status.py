@@ -1,7 +1,6 @@
 """`krm-windows status`: what the targets of a policy are in a cluster, and what they should be."""
 
 import argparse
-from functools import partial
 
 from krm_windows.cli import cluster, output, previews, report, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
@@ -12,7 +11,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.preview import stages
 from krm_windows.results import fails
-from krm_windows.status import color, records, text
+from krm_windows.status import records, text
 from krm_windows.status.report import Report
 from krm_windows.status.text import Where
 from krm_windows.system.errors import WorkspaceError
@@ -92,22 +91,12 @@ def _wait(asked: PolicyInCluster, clock: Clock) -> ExitCode:
 
 
 def _show(found: Report, answer: ClusterState, arguments: argparse.Namespace) -> None:
-    at = answer.at
-    where = _where(found, answer, arguments)
     if arguments.output == "json":
-        output.show_json(records.status(found, at, answer.asked))
-    elif output.is_terminal():
-        width = output.width()
-        alarming = [each for _, each in text.lines(found, at, where, width)]
-        page = text.render(found, at, where, width)
-        output.show_painted(page, partial(color.paint, alarming=alarming))
-    else:
-        output.show(text.render(found, at, where))
-
-
-def _where(found: Report, answer: ClusterState, arguments: argparse.Namespace) -> Where:
-    """Return what the state of the policy and that of the cluster are known from."""
-    cluster = stages.asked(answer.asked, found.timetable.zone)
-    if answer.asked is None:
-        cluster = f"in the cluster (as {arguments.filename} says)"
-    return Where(written.stage(arguments.policy), cluster)
+        output.show_json(records.status(found, answer.at, answer.asked))
+        return
+    cluster = f"in the cluster (as {arguments.filename} says)"
+    if answer.asked is not None:
+        cluster = stages.asked(answer.asked, found.timetable.zone)
+    where = Where(written.stage(arguments.policy), cluster)
+    width = output.width() if output.is_terminal() else 0
+    output.show(text.render(found, answer.at, where, width))

@@ -49,30 +49,22 @@ def compare(plan: Plan, objects: Sequence[LiveObject], *, has_asked: bool) -> De
 
     `has_asked`: whether they would be among the objects if the cluster had them.
     """
-    label = names.label(plan.policy)
-    own = [each for each in objects if is_of_gate(each, label)]
+    own = [each for each in objects if is_of_gate(each, names.label(plan.policy))]
     if plan.runs_gate:
-        own = [each for each in own if _timetable(each) is not None]
-        current = _has_timetable(plan, own)
+        # What is decided by, and not the program: another release may have rendered it.
+        tables = [dig(each, "data", configmap.TIMETABLE) for each in own]
+        own = [each for each, text in zip(own, tables, strict=True) if isinstance(text, str)]
+        wanted = _read(configmap.tables(plan)[configmap.TIMETABLE])
+        current = all(_read(text) == wanted for text in tables if isinstance(text, str))
     else:
         own = [each for each in own if each.get("kind") == "CronJob"]
-        current = _has_schedules(plan, own)
+        current = _schedules(own) == {
+            names.cron_job(plan, each): (each.schedule, each.time_zone) for each in plan.triggers
+        }
     if not own:
         return Delivery(current=False if has_asked else None)
     changed = max(filter(None, map(_changed, own)), default=None)
     return Delivery(current, changed, exists=True)
-
-
-def _timetable(live: LiveObject) -> str | None:
-    """Return the text of the timetable in a gate's ConfigMap."""
-    text = dig(live, "data", configmap.TIMETABLE) if live.get("kind") == "ConfigMap" else None
-    return text if isinstance(text, str) else None
-
-
-def _has_timetable(plan: Plan, own: Iterable[LiveObject]) -> bool:
-    """Compare what is decided by, and not the program: another release may have rendered it."""
-    wanted = _read(configmap.tables(plan)[configmap.TIMETABLE])
-    return all(_read(str(_timetable(each))) == wanted for each in own)
 
 
 def _read(text: str) -> Timetable | None:
@@ -82,15 +74,13 @@ def _read(text: str) -> Timetable | None:
         return None
 
 
-def _has_schedules(plan: Plan, own: Iterable[LiveObject]) -> bool:
-    """Compare the CronJobs of the actuator `Kubectl`, which has no timetable."""
-    wanted = {names.cron_job(plan, each): (each.schedule, each.time_zone) for each in plan.triggers}
-    return wanted == {
+def _schedules(cron_jobs: Iterable[LiveObject]) -> dict[object, tuple[object, object]]:
+    return {
         dig(each, "metadata", "name"): (
             dig(each, "spec", "schedule"),
             dig(each, "spec", "timeZone"),
         )
-        for each in own
+        for each in cron_jobs
     }
 
 

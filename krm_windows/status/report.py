@@ -68,25 +68,15 @@ class Suspension:
     @property
     def words(self) -> str:
         """Say it to a person; a reason may have several lines."""
-        if self.kind is Suspender.POLICY:
-            return self._words_of_policy()
-        if self.kind is Suspender.HOLD:
-            return f"held: {self.reason}"
-        if self.kind is Suspender.UNREADABLE:
-            return f"cannot be read: {self.reason}"
-        if self.kind is Suspender.EDGE:
-            return "an edge, or a person"
-        return "a person"
-
-    def _words_of_policy(self) -> str:
-        words = f"policy {self.policy}"
-        if self.is_own:
-            words = "this policy"
-        if self.adopted:
-            words += ", adopted"
-        if self.reason:
-            words += f": {self.reason}"
-        return words
+        policy = "this policy" if self.is_own else f"policy {self.policy}"
+        words = {
+            Suspender.PERSON: "a person",
+            Suspender.HOLD: "held",
+            Suspender.POLICY: f"{policy}, adopted" if self.adopted else policy,
+            Suspender.EDGE: "an edge, or a person",
+            Suspender.UNREADABLE: "cannot be read",
+        }[self.kind]
+        return f"{words}: {self.reason}" if self.reason else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,59 +146,42 @@ def report(
     `has_asked`: whether its CronJobs would be among the objects; else they are judged where any
     CronJob is. `has_windows`: likewise of its ConfigMaps, which not everybody may read.
     """
-    timetable = version.timetable
+    timetable, plan = version.timetable, version.plan
     runs_gate = version.policy.spec.actuator.type == "Gate"
     judge = _Judge(shipped(timetable), decide(timetable, at), at, runs_gate=runs_gate)
     label = names.label(timetable.policy)
     last_run = last(objects, label)
     # A policy that did not compile has no plan, so nothing is known of its CronJobs.
-    own: list[str] = []
-    if version.plan:
-        own = [names.cron_job(version.plan, each) for each in version.plan.triggers]
-    stopped: Iterable[str] = ()
+    own = [names.cron_job(plan, each) for each in plan.triggers] if plan else []
     # A file of targets alone says nothing of CronJobs: none is missing for that.
     kinds = {live.get("kind") for live in objects}
-    if has_asked or "CronJob" in kinds:
-        stopped = _stopped(own, version.policy.metadata.namespace, objects)
-    delivered = UNKNOWN
-    missing: tuple[Undelivered, ...] = ()
-    if version.plan:
-        missing = tuple(undelivered(version.plan, objects))
-        known = has_windows if runs_gate else has_asked
-        delivered = compare(version.plan, objects, has_asked=known)
+    is_judged = has_asked or "CronJob" in kinds
     # What went wrong before the last success is over.
-    since = None
-    if last_run and last_run.succeeded:
-        since = last_run.at
+    since = last_run.at if last_run and last_run.succeeded else None
     return Report(
         timetable=timetable,
         decision=judge.decision,
         last_run=last_run,
         rows=tuple(judge.rows(by_address(objects))),
-        stopped=tuple(stopped),
-        delivery=delivered,
+        stopped=tuple(
+            _stopped(own, version.policy.metadata.namespace, objects) if is_judged else ()
+        ),
+        delivery=(
+            compare(plan, objects, has_asked=has_windows if runs_gate else has_asked)
+            if plan
+            else UNKNOWN
+        ),
         failure=newest(objects, label, own, since),
         has_jobs=has_asked or not kinds.isdisjoint(("CronJob", "Job")),
-        undelivered=missing,
+        undelivered=tuple(undelivered(plan, objects)) if plan else (),
     )
 
 
-def _stopped(
-    own: Sequence[str],
-    namespace: str,
-    objects: Sequence[LiveObject],
-) -> Iterator[str]:
-    """Yield what is wrong with each CronJob that the policy has.
-
-    Without them nobody opens or closes.
-    """
-    found: dict[tuple[object, object], LiveObject] = {}
-    for live in objects:
-        if live.get("kind") == "CronJob":
-            key = (dig(live, "metadata", "namespace"), dig(live, "metadata", "name"))
-            found[key] = live
+def _stopped(own: Iterable[str], namespace: str, objects: Sequence[LiveObject]) -> Iterator[str]:
+    """Yield each CronJob of a policy that starts nothing: without them nobody opens or closes."""
+    found = by_address(objects)
     for name in own:
-        cron_job = found.get((namespace, name))
+        cron_job = found.get(("batch", "CronJob", namespace, name))
         if cron_job is None:
             yield f"CronJob {namespace}/{name} not found: was it pruned, or never applied?"
         elif dig(cron_job, "spec", "suspend") is True:
@@ -224,55 +197,47 @@ class _Judge:
 
     def rows(self, objects: Mapping[Address, LiveObject]) -> Iterator[Row]:
         """Yield a row for every target, and for each released one that exists."""
-        for target in self.timetable.targets:
+        for target in (*self.timetable.targets, *self.timetable.released):
             live = find(objects, target)
             if live:
                 yield self._row(target, live)
-            else:
+            elif target not in self.timetable.released:
                 yield Row(target, "missing", self._desired(target), as_desired=False)
-        # A released one that is missing is as it should be: it is not closed.
-        for target in self.timetable.released:
-            live = find(objects, target)
-            if live:
-                yield self._row(target, live)
 
     def _row(self, target: Target, live: LiveObject) -> Row:
+        desired = self._desired(target)
         try:
             observed = observe(target, live)
         except ValueError as error:
             # What the gate refuses to read it leaves as it is: its field is taken for unset.
             unread = Suspension(Suspender.UNREADABLE, reason=str(error))
-            return Row(target, "open", self._desired(target), as_desired=False, suspension=unread)
-        turned = self._turned(target, observed)
-        if not observed.suspended and self.runs_gate and HOLD in observed.annotations:
+            return Row(target, "open", desired, as_desired=False, suspension=unread)
+        hold = observed.annotations.get(HOLD) if self.runs_gate else None
+        if not observed.suspended and hold is not None:
             # Somebody resumed it after that, or the hold did not suspend it: one of two people
             # takes it for shut.
-            held = Suspension(Suspender.HOLD, reason=observed.annotations[HOLD])
+            held = Suspension(Suspender.HOLD, reason=hold)
             return Row(target, "open", "closed", as_desired=False, suspension=held)
+        # What would be written into the field now, None where it would be left as it is. `Kubectl`
+        # writes no annotations: what an edge wrote is what should be.
+        closes = desired == "closed"
+        turned = None if closes == observed.suspended else closes
+        if self.runs_gate:
+            turned = due_change(self.timetable, target, observed, self.decision, self.at).suspend
         if not observed.suspended:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.
-            return Row(target, "open", _state(closed=bool(turned)), as_desired=turned is None)
-        desired = self._desired(target)
+            return Row(target, "open", "closed" if turned else "open", as_desired=turned is None)
         if turned is not None:
-            desired = _state(closed=turned)
+            desired = "closed" if turned else "open"
         by = self._suspension(target, observed)
         # One of two clocks is wrong: that it stays closed is no sign of health.
         as_desired = turned is None and by.cause is not Cause.CLOCK_SKEW
         return Row(target, "closed", desired, as_desired, by)
 
-    def _turned(self, target: Target, observed: Observed) -> bool | None:
-        """Return what would be written into the field now, None where it would be left as it is."""
-        if self.runs_gate:
-            return due_change(self.timetable, target, observed, self.decision, self.at).suspend
-        # `Kubectl` writes no annotations: what an edge wrote is what should be.
-        closed = self._desired(target) == "closed"
-        if closed == observed.suspended:
-            return None
-        return closed
-
     def _desired(self, target: Target) -> Desired:
-        return _state(closed=not self.decision.open and target not in self.timetable.released)
+        is_open = self.decision.open or target in self.timetable.released
+        return "open" if is_open else "closed"
 
     def _suspension(self, target: Target, observed: Observed) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
@@ -298,38 +263,20 @@ class _Judge:
         own = self.timetable.own_names
         mine = [each for each in said if each.policy in own]
         others = [each for each in said if each.policy not in own]
-        ranked = [*mine, *others]
         # While this policy is open, it is another that keeps it closed.
-        if self.decision.open:
-            ranked = [*others, *mine]
-        first = ranked[0]
-        reason = ""
-        cause = None
-        if self._is_worth_reporting(first):
-            reason = first.reason
-            cause = first.cause
+        first = [*others, *mine][0] if self.decision.open else [*mine, *others][0]
+        # A reason says more than the calendar where clocks are apart, or the gate has closed in the
+        # time that is open now, for a hook.
+        edges = (self.decision.since, self.decision.until)
+        is_of_now = self.decision.open and (first.since, first.until) == edges
+        says_more = is_of_now or first.cause is Cause.CLOCK_SKEW
         return Suspension(
             Suspender.POLICY,
             first.policy,
-            reason,
-            cause,
+            first.reason if says_more else "",
+            first.cause if says_more else None,
             is_own=first.policy in own,
             since=first.since,
             until=first.until,
             lifted=not others,
         )
-
-    def _is_worth_reporting(self, said: ClosedBy) -> bool:
-        """Whether a reason says more than the calendar does.
-
-        Clocks are apart; or the gate has closed in the time that is open now, for a hook.
-        """
-        edges = (self.decision.since, self.decision.until)
-        is_of_now = self.decision.open and (said.since, said.until) == edges
-        return is_of_now or said.cause is Cause.CLOCK_SKEW
-
-
-def _state(*, closed: bool) -> Desired:
-    if closed:
-        return "closed"
-    return "open"

@@ -32,49 +32,24 @@ def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
     `at` is the instant that the last run is measured from. Where a table is wider than `width`
     columns (0: as wide as it likes), each target has a line for each of its cells.
     """
-    return "".join(f"{line}\n" for line, _ in lines(report, at, where, width))
-
-
-def lines(report: Report, at: datetime, where: Where, width: int = 0) -> Iterator[tuple[str, bool]]:
-    """Yield every line, and whether it is about a target that is not as it should be."""
     said = sentences.state(report.timetable, report.decision, where.policy).splitlines()
-    for sentence in broken(said, width):
-        yield sentence, False
-    delivery = report.delivery
-    delivered = escape.line(f"{where.cluster}: {delivery.words(report.timetable.zone)}")
-    for sentence in broken([delivered], width):
-        yield sentence, delivery.current is False
-    # The lines that alarm are in colour on a terminal (`color`).
-    yield "", False
-    yield from _table(report, at, width)
-    for words in report.stopped:
-        yield escape.line(words), True
-    for apart in report.undelivered:
-        yield escape.line(apart.words), True
-    for each in report.leftovers:
-        yield escape.line(each.words), True
-    ends = ends_soon(at)
-    if ends:
-        yield f"the policy is {ends}", False
-    if report.failure:
-        by = report.failure.by
-        words = report.failure.words
-        yield escape.line(f"since the last successful run: {by}: {words}"), True
+    delivery = f"{where.cluster}: {report.delivery.words(report.timetable.zone)}"
+    lines = [*broken([*said, escape.line(delivery)], width), "", *_table(report, at, width)]
+    lines += map(escape.line, report.stopped)
+    lines += (escape.line(each.words) for each in report.undelivered)
+    lines += (escape.line(each.words) for each in report.leftovers)
+    if ends := ends_soon(at):
+        lines.append(f"the policy is {ends}")
+    if failure := report.failure:
+        words = f"since the last successful run: {failure.by}: {failure.words}"
+        lines.append(escape.line(words))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def missing(report: Report) -> Iterator[str]:
     """Yield what of the policy the cluster does not have yet; nothing where all is there."""
-    zone = report.timetable.zone
-    delivery = report.delivery
-    if delivery.current is None:
-        yield f"in the cluster: {delivery.words(zone)}"
-    elif not delivery.exists:
-        yield "the cluster has no windows of this policy yet"
-    elif not delivery.current:
-        since = ""
-        if delivery.changed:
-            since = f", those of {shown(delivery.changed, zone)} {zone.key}"
-        yield f"the cluster still has other windows{since}"
+    if not report.delivery.current:
+        yield f"in the cluster: {report.delivery.words(report.timetable.zone)}"
     yield from report.stopped
     # Of alerts nobody has to wait for the definition.
     yield from (each.words for each in report.undelivered if each.targets)
@@ -85,36 +60,24 @@ def missing(report: Report) -> Iterator[str]:
             yield f"{row.target} is {row.state}, and should be {row.desired}"
 
 
-def _table(report: Report, at: datetime, width: int) -> Iterator[tuple[str, bool]]:
+def _table(report: Report, at: datetime, width: int) -> Iterator[str]:
     if not report.rows:
-        yield _NO_TARGETS, False
+        yield _NO_TARGETS
         return
-    table: list[tuple[str, ...]] = [_HEAD]
-    alarming = [False]
-    for row in report.rows:
-        table.append(_cells(report, row, at))
-        alarming.append(not row.as_desired)
+    table = [_HEAD, *(_cells(report, row, at) for row in report.rows)]
     # As wide as the longest cell: names are of any length, and are never cut.
-    columns = zip(*table, strict=True)
-    widths = [max(map(len, column)) + _GAP for column in columns]
-    # A terminal would break a line anywhere, in a name or an instant.
+    widths = [max(map(len, column)) + _GAP for column in zip(*table, strict=True)]
+    # A terminal would break a line anywhere, in a name or an instant: there a target is a block.
     if width and sum(widths) - _GAP > width:
-        for cells, is_alarming in zip(table[1:], alarming[1:], strict=True):
-            for line in _block(cells):
-                yield line, is_alarming
+        size = max(map(len, _HEAD)) + _GAP
+        for target, *cells in table[1:]:
+            yield target
+            for name, cell in zip(_HEAD[1:], cells, strict=True):
+                if cell:
+                    yield f"  {name:<{size}}{cell}"
         return
-    for cells, is_alarming in zip(table, alarming, strict=True):
-        padded = (f"{cell:<{size}}" for cell, size in zip(cells, widths, strict=True))
-        yield "".join(padded).rstrip(), is_alarming
-
-
-def _block(cells: tuple[str, ...]) -> Iterator[str]:
-    """Yield a target, and below it what is known of it, each under the name of its column."""
-    yield cells[0]
-    size = max(map(len, _HEAD)) + _GAP
-    for name, cell in zip(_HEAD[1:], cells[1:], strict=True):
-        if cell:
-            yield f"  {name:<{size}}{cell}"
+    for row in table:
+        yield "".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
@@ -146,15 +109,11 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
 def _last_run(report: Report, at: datetime) -> str:
     run = report.last_run
     failure = report.failure
-    cause = ""
     # That it failed is said anyhow.
-    if failure and failure.cause != FAILED:
-        cause = f": {failure.cause}"
+    cause = f": {failure.cause}" if failure and failure.cause != FAILED else ""
     # Jobs of CronJobs are kept for a while only: one may have run before.
     if not run:
         return f"{'never' if report.has_jobs else 'unknown'}{cause}"
     # The cluster's clock may be ahead of ours.
     ago = span(max(at - run.at, timedelta()))
-    if run.succeeded:
-        return f"{ago} ago, succeeded"
-    return f"{ago} ago, failed{cause}"
+    return f"{ago} ago, succeeded" if run.succeeded else f"{ago} ago, failed{cause}"

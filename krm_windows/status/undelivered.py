@@ -51,19 +51,17 @@ def query(plan: Plan) -> Query | None:
 
 def undelivered(plan: Plan, objects: Sequence[LiveObject]) -> Iterator[Undelivered]:
     """Yield what is not applied, as the Kustomizations among some objects say."""
-    places = {
-        names.apart(plan, f"namespace-{rights.namespace}"): rights.namespace
-        for rights in plan.rights
-    }
     for live in objects:
         is_flux = group_of(str(live.get("apiVersion"))) == KUSTOMIZE
         if not is_flux or not is_of_gate(live, names.label(plan.policy)):
             continue
-        reason = _reason(live)
-        if reason:
+        if reason := _reason(live):
             namespace, name = (dig(live, "metadata", key) for key in ("namespace", "name"))
-            place = places.get(str(name))
-            held = (each for each in plan.timetable.targets if each.namespace == place)
+            held = (
+                each
+                for each in plan.timetable.targets
+                if name == names.apart(plan, f"namespace-{each.namespace}")
+            )
             yield Undelivered(f"Kustomization {namespace}/{name}", reason, tuple(held))
 
 

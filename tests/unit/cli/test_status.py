@@ -28,7 +28,6 @@ from krm_windows.emit.cronjob import cron_job
 from krm_windows.gate.annotations import APART, annotation
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice, Source
-from krm_windows.status import color
 from krm_windows.system.kubectl import Kubectl
 
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
@@ -583,17 +582,6 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
-def test_colour_says_nothing_alone(status: Status) -> None:
-    """In a terminal the line of a target that is not as desired is red; its words are the same."""
-    code, printed = status(
-        CLOSED, live("infra"), live(), policy=POLICY.replace("[apps]", "[apps, infra]")
-    )
-    alarming = [number > 4 for number, _ in enumerate(printed.splitlines())]
-    painted = color.paint(printed, alarming)
-    assert (code, painted.plain) == (1, printed)
-    assert [str(span.style) for span in painted.spans if span.style] == ["red", "red"]
-
-
 @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
 def test_no_cluster_by_a_variable_that_is_not_set(
     option: str, capsys: pytest.CaptureFixture[str]
@@ -861,12 +849,12 @@ def test_a_wait_ends_when_the_cluster_has_the_windows(
     printed = capsys.readouterr()
     assert code == 0, printed.err
     assert printed.err.splitlines() == [
-        "krm-windows: waiting: the cluster has no windows of this policy yet",
-        "krm-windows: waiting: Kustomization flux-system/apps is closed, and should be open",
         (
-            "krm-windows: waiting: the cluster still has other windows, those of Sat 2026-11-21 "
-            "10:02 Europe/Berlin"
+            "krm-windows: waiting: in the cluster: no windows of this policy: they have not been "
+            "applied"
         ),
+        "krm-windows: waiting: Kustomization flux-system/apps is closed, and should be open",
+        ("krm-windows: waiting: in the cluster: other windows, since Sat 2026-11-21 10:02"),
     ]
     assert "in the cluster (asked at " in printed.out
     assert "the same windows" in printed.out
@@ -884,7 +872,7 @@ def test_a_wait_that_takes_too_long(
     assert wait(clock, "--timeout", "3m") == 124
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("krm-windows: timed out: ")
-    assert ("unknown which windows" if refused else "still has other windows") in said
+    assert ("unknown which windows" if refused else "in the cluster: other windows") in said
 
 
 @pytest.mark.parametrize(

@@ -181,34 +181,12 @@ def pod(started: str, name: str = POD, log: str = "", **ended: object) -> LiveOb
 OTHER_POD = "week-resync-29700015-abcde"
 OVER = {
     "the Pod runs": (MOUNT, pod(LATER)),
-    "the Pod runs, and the Event was written late": (MOUNT, pod(EARLIER)),
     "the Pod has ended": (MOUNT, pod(LATER, exitCode=0, finishedAt=LATER)),
     "a later Pod has started": (MOUNT, pod(LATER, OTHER_POD)),
-    "a later Pod has started, and is gone": (
-        MOUNT,
-        event("Started", "Started container gate", "Pod", OTHER_POD, type="Normal")
-        | {"lastTimestamp": LATER},
-    ),
-    "a later Job has ended well, and leaves to the next run": (
-        MOUNT,
-        job("week-apply-1", "Complete", LATER, "--leave-to-next"),
-    ),
     "there was a quota, and a later Pod has started": (CASES["quota"], pod(LATER, OTHER_POD)),
     "there was no image, and the Pod has started": (
         event("Failed", 'Failed to pull image "x"', "Pod", POD),
         pod(LATER),
-    ),
-    "there was too little memory, and a later Job has ended well": (
-        CASES["memory"],
-        job("week-apply-1", "Complete", LATER, "--leave-to-next"),
-    ),
-    "a run took too long, and a later Job has ended well": (
-        CASES["deadline"],
-        job("week-apply-1", "Complete", LATER, "--leave-to-next"),
-    ),
-    "a run was missed, and the CronJob has started another": (
-        CASES["missed"],
-        live("CronJob", "week-resync", lastScheduleTime=LATER),
     ),
 }
 NOT_OVER = {
@@ -222,13 +200,6 @@ NOT_OVER = {
         "quota",
         CASES["quota"],
         job("week-resync-29700015", "Failed", LATER),
-    ),
-    "it started, and ran out of memory": ("memory", CASES["memory"], pod(LATER, OTHER_POD)),
-    "a run was missed, and another CronJob has started one": (
-        "missed",
-        CASES["missed"],
-        live("CronJob", "week-open-a", lastScheduleTime=LATER),
-        pod(LATER, OTHER_POD),
     ),
 }
 
@@ -265,5 +236,5 @@ def test_a_patch_that_is_denied(log: str, cause: str, code: int, end: str) -> No
 
 def test_a_denied_patch_of_an_earlier_run_is_over() -> None:
     """The newest Pod says nothing of the kind."""
-    earlier = pod(EARLIER, OTHER_POD, log=BY_RBAC, exitCode=1, finishedAt=NOON)
+    earlier = pod(EARLIER, OTHER_POD, log=BY_RBAC, exitCode=1, finishedAt=EARLIER)
     assert newest(earlier, pod(NOON, log='{"failed": []}', exitCode=0, finishedAt=LATER)) is None
