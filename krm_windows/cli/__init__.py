@@ -3,6 +3,6 @@
 Only here the clock is read, something printed, the process ended.
 """
 
-from krm_windows.cli.main import main
+from krm_windows.cli.main import main, process
 
-__all__ = ["main"]
+__all__ = ["main", "process"]
