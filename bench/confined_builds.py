@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from krm_windows.system.sandbox import executables
-from krm_windows.system.sandbox.confinement import Access, Sandbox
-from krm_windows.system.sandbox.executables import Executable
+from krm_windows.system import programs
+from krm_windows.system.kustomize import LIMITS, Builder
+from krm_windows.system.sandbox.confinement import Confinement
 
 ENVIRONMENT = {"PATH": ""}
 
@@ -17,27 +17,29 @@ ENVIRONMENT = {"PATH": ""}
 def main() -> None:
     """Build as many as are asked for."""
     mode, root, number = sys.argv[1:]
-    found = executables.find("kustomize")
-    if found is None:
+    builder = Builder.find()
+    if builder is None:
         sys.exit("bench: kustomize is not installed")
     folders = sorted(path for path in Path(root, "apps").iterdir() if path.name != "base")[
         : int(number)
     ]
-    {"confined": confined, "bare": bare}[mode](found, root, folders)
+    {"confined": confined, "bare": bare}[mode](builder, root, folders)
 
 
-def confined(found: Executable, root: str, folders: list[Path]) -> None:
+def confined(builder: Builder, root: str, folders: list[Path]) -> None:
     """Build in a sandbox."""
-    with Sandbox(Access(found.runs, found.reads, (root,)), ENVIRONMENT) as sandbox:
-        for folder in folders:
-            if sandbox.run(found.path, "build", str(folder)).code != 0:
-                sys.exit(f"bench: {folder} was not built")
+    confine = Confinement(builder.runs or (), (root,)).enter
+    for folder in folders:
+        command = [builder.program, "build", str(folder)]
+        ended = programs.run(command, environment=ENVIRONMENT, limits=LIMITS, confine=confine)
+        if ended.code != 0:
+            sys.exit(f"bench: {folder} was not built")
 
 
-def bare(found: Executable, root: str, folders: list[Path]) -> None:
+def bare(builder: Builder, root: str, folders: list[Path]) -> None:
     """Build as anybody would."""
     for folder in folders:
-        command = [found.path, "build", str(folder)]
+        command = [builder.program, "build", str(folder)]
         environment = {**ENVIRONMENT, "HOME": root, "TMPDIR": root}
         subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True

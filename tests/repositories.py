@@ -5,7 +5,6 @@ tests/repositories.py` writes what each of fixtures/migrate comes to again: the 
 report. Read the diff before it is committed.
 """
 
-import atexit
 import shutil
 import sys
 import tempfile
@@ -98,10 +97,7 @@ def read(folder: Path, clusters: str | None = None, hints: Hints | None = None) 
 @cache
 def builder() -> Builder | None:
     """Return what builds, which all tests of a process share."""
-    found = Builder.find()
-    if found is not None:
-        atexit.register(found.close)
-    return found
+    return Builder.find()
 
 
 def rules(found: Migration) -> list[str]:

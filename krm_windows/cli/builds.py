@@ -181,12 +181,11 @@ def built(path: str, arguments: argparse.Namespace, *, fetches: bool = False) ->
     builder = Builder.find(trust=arguments.trust or fetches)
     if builder is None:
         return None
-    with builder:
-        # kustomize fetches remote bases with git: that needs the user's keys and proxies.
-        if fetches:
-            builder.allow_network()
-        # As kustomize wants paths: with slashes, below the root of the copy.
-        return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
+    # kustomize fetches remote bases with git: that needs the user's keys and proxies.
+    if fetches:
+        builder.allow_network()
+    # As kustomize wants paths: with slashes, below the root of the copy.
+    return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
 
 
 def cache(checked: Path, given: Path | None) -> Cache | None:

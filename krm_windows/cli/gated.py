@@ -185,14 +185,11 @@ def _survey(place: str, arguments: argparse.Namespace) -> Survey:
     inputs.check_directory(root)
     tree = Checkout.at(root)
     hints = builds.hints(tree, arguments.source, Path())
-    with ExitStack() as stack:
-        # No cache: a runner has none, and what is built is little.
-        builder = Builder.find(trust=arguments.trust)
-        if builder is not None:
-            stack.enter_context(builder)
-        with progress.meter("builds") as report:
-            made = Builds(tree, builder, os.cpu_count() or 1, report)
-            return survey(tree, builds.directories(tree, arguments.clusters), made, hints)
+    # No cache: a runner has none, and what is built is little.
+    builder = Builder.find(trust=arguments.trust)
+    with progress.meter("builds") as report:
+        made = Builds(tree, builder, os.cpu_count() or 1, report)
+        return survey(tree, builds.directories(tree, arguments.clusters), made, hints)
 
 
 def _log_unknown(found: Survey) -> None:

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -208,7 +207,7 @@ def _survey(
     cache = builds.cache(Path(tree.root), None)
     builder = Builder.find(cache, trust=arguments.trust)
     # Without kustomize most is known all the same: what cannot be built is told.
-    with builder or nullcontext(), progress.meter("builds") as report:
+    with progress.meter("builds") as report:
         jobs = os.cpu_count() or 1
         made = Builds(tree, builder, jobs, report)
         return survey(tree, [directory], made, hints)

@@ -1,7 +1,6 @@
 """`krm-windows migrate`: from CronJobs that suspend and resume, written by hand, to policies."""
 
 import argparse
-from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Which of the sources in the cluster is this repository.
     hints = builds.hints(tree, arguments.source, arguments.directory)
     builder = builds.builder(Path(tree.root), arguments)
-    with builder or nullcontext(), progress.meter("builds") as report:
+    with progress.meter("builds") as report:
         made = Builds(tree, builder, arguments.jobs, report)
         found = migrate(made, until, arguments.clusters, hints)
     # Where nothing was found no empty directory is made, which would look like a success.

@@ -42,8 +42,6 @@ class Lookup:
         tree = Checkout.at(place)
         builds.check_sources(tree, arguments.source)
         builder = builds.builder(Path(tree.root), arguments)
-        if builder is not None:
-            stack.enter_context(builder)
 
         def survey(commit: str) -> Survey:
             # It is read later, too: to compare objects, and for where a build went wrong.

@@ -73,8 +73,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     builds.check_sources(tree, arguments.source)
     with ExitStack() as stack:
         builder = builds.builder(Path(tree.root), arguments)
-        if builder is not None:
-            stack.enter_context(builder)
         before = None
         # Two whole surveys: a change of one file may change the build of any cluster.
         if arguments.base is not None:

@@ -59,7 +59,6 @@ class Git:
     def run(
         self,
         *arguments: str,
-        stdin: bytes = b"",
         extra: Mapping[str, str] | None = None,
         file: int | None = None,
         seconds: float = _SECONDS,
@@ -89,9 +88,7 @@ class Git:
             command += ["-c", setting]
         limits = Limits(seconds, _SMALL, file=file)
         environment = {**_environment(), **(extra or {})}
-        return programs.run(
-            [*command, *arguments], environment=environment, limits=limits, stdin=stdin
-        )
+        return programs.run([*command, *arguments], environment=environment, limits=limits)
 
     def maintain(self) -> None:
         """Pack objects, if Git finds that they are too many (git-maintenance(1), --auto).

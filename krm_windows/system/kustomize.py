@@ -7,24 +7,19 @@ key of the cache.
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
+from krm_windows.system import programs, temporary
 from krm_windows.system.cache import Cache
-from krm_windows.system.closeable import Closing
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.sandbox import executables
-from krm_windows.system.sandbox.confinement import (
-    Access,
-    Finished,
-    Limits,
-    NotConfinedError,
-    Sandbox,
-)
-from krm_windows.system.sandbox.executables import Executable
+from krm_windows.system.programs import Limits
+from krm_windows.system.sandbox.confinement import Confinement, NotConfinedError
+
+_MIB = 1 << 20
+LIMITS = Limits(seconds=300, output=256 * _MIB, memory=2048 * _MIB, file=256 * _MIB, processor=120)
+"""What one build may take."""
 
 # Flux builds with files from anywhere in the repository; what is elsewhere the sandbox refuses.
 _ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
@@ -43,8 +38,10 @@ NAMES = " or ".join(_COMMANDS)
 # before that. By default it does so at once as much, which takes a tenth of a build. Near the limit
 # of memory it does so more often. And kubectl looks for no cluster.
 _GO = {"GOGC": "400", "GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
-# Without PATH kustomize finds no git to fetch a remote base with.
-_OFFLINE = {"PATH": ""}
+# What Go says when the kernel gives it no more.
+_OUT_OF_MEMORY = ("runtime: out of memory", "runtime: cannot allocate")
+# What glibc's loader looks up libraries in (ld.so(8)); and that of musl, which lists none.
+_LOADER_CACHE, _MUSL = "/etc/ld.so.cache", "ld-musl-*.so.1"
 # What git and a proxy need, where the network is allowed; git takes addresses of two kinds only,
 # and asks nobody.
 _USER = (
@@ -103,8 +100,8 @@ class Inputs:
                 place.symlink_to(os.path.relpath(folder / target, place.parent))
 
 
-class Builder(Closing):
-    """The program that builds, and the sandbox in which it does; leave it as a context.
+class Builder:
+    """The program that builds, in a sandbox.
 
     Where the kernel confines nothing it is not made, unless told to `trust` what is built. Raises
     WorkspaceError.
@@ -113,42 +110,39 @@ class Builder(Closing):
     def __init__(
         self,
         name: str,
-        program: Executable,
+        program: str,
         cache: Cache | None = None,
-        limits: Limits | None = None,
+        limits: Limits = LIMITS,
         *,
         trust: bool = False,
     ) -> None:
-        """Start the sandbox, and ask the program for its version in it."""
-        self._name = name
-        self._program = program
+        """Ask the program at a path for its version, in the sandbox."""
+        self._build, self._version = _COMMANDS[name]
+        # Landlock's rules are for files: a link in the path would be another one.
+        self.program = os.path.realpath(program)
         self._cache = cache
-        self._limits = limits or Limits()
-        self._numbers = count()
+        self._limits = limits
+        # Without PATH kustomize finds no git to fetch a remote base with.
+        self._environment = {**_GO, "PATH": ""}
         try:
-            # In the sandbox a broken or foreign program can do no harm, not even when asked for its
-            # version.
-            self._sandbox, self.version = self._begun(_OFFLINE, confined=True)
-        except WorkspaceError as error:
+            self.runs: tuple[str, ...] | None = (self.program, *self._loaded())
+            said = self._asked()
+        except (WorkspaceError, OSError) as error:
             if not trust:
-                raise _not_begun(program.path, error) from error
-            self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
+                raise _not_begun(self.program, error) from error
+            self.runs = None
+            said = self._asked()
+        self.version = f"{name} {said.decode(errors='replace')}"
 
     @classmethod
     def find(cls, cache: Cache | None = None, *, trust: bool = False) -> "Builder | None":
         """Return kustomize, or kubectl where it is not installed, or None."""
         # kustomize first: kubectl has an older one built in.
         for name in _COMMANDS:
-            program = executables.find(name)
+            program = programs.find(name)
             if program is not None:
                 return cls(name, program, cache, trust=trust)
         return None
-
-    def close(self) -> None:
-        """End what runs."""
-        self._sandbox.close()
-        if self._cache is not None:
-            self._cache.close()
 
     def build(self, inputs: Inputs) -> bytes:
         """Return what a build prints; raises BuildError where it fails."""
@@ -167,68 +161,85 @@ class Builder(Closing):
 
         There is no sandbox then.
         """
-        self._sandbox.close()
         # Only these: the rest of the environment is nobody's business in a build.
         variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
-        self._sandbox, _ = self._begun({**variables, **_GIT}, confined=False)
+        self._environment = {**_GO, **variables, **_GIT}
+        self.runs = None
 
     def _built(self, inputs: Inputs) -> bytes:
         """Build a copy, in which nothing else is."""
-        folder = self._sandbox.copies / str(next(self._numbers))
-        try:
-            inputs.write(folder)
-            # Given as an absolute path: the program's working directory is another one.
-            place = os.path.normpath(folder / inputs.directory)
-            build, _ = _COMMANDS[self._name]
-            return _checked(self._sandbox.run(self._program.path, *build, place, _ANYWHERE))
-        except WorkspaceError as error:
-            # Messages name files as they are in the repository, and not as in the copy.
-            raise BuildError(
-                str(error).replace(f"{folder}/", "").replace(f"{folder}", ".")
-            ) from error
-        finally:
-            # A copy may hold secrets, and a long run would fill the disk with them.
-            shutil.rmtree(folder, ignore_errors=True)
+        with temporary.directory("krm-windows-") as folder:
+            copy = folder / "copy"
+            copy.mkdir()
+            try:
+                inputs.write(copy)
+                # Given as an absolute path: the program's working directory is another one.
+                place = os.path.normpath(copy / inputs.directory)
+                return self._run(folder, *self._build, place, _ANYWHERE)
+            except WorkspaceError as error:
+                # Messages name files as they are in the repository, and not as in the copy.
+                raise BuildError(
+                    str(error).replace(f"{copy}/", "").replace(f"{copy}", ".")
+                ) from error
 
-    def _begun(
-        self,
-        environment: Mapping[str, str],
-        *,
-        confined: bool,
-    ) -> tuple[Sandbox, str]:
-        """Return a sandbox in which the program has said its version."""
-        access = Access(self._program.runs, self._program.reads)
-        sandbox = Sandbox(access, {**_GO, **environment}, self._limits, confined=confined)
-        try:
-            _, version = _COMMANDS[self._name]
-            said = _checked(sandbox.run(self._program.path, *version))
-        except BaseException:
-            sandbox.close()
-            raise
-        return sandbox, f"{self._name} {said.decode(errors='replace')}"
+    def _asked(self) -> bytes:
+        """Return the version of the program.
+
+        In the sandbox a broken or foreign one can do no harm, not even when asked for that.
+        """
+        with temporary.directory("krm-windows-") as folder:
+            return self._run(folder, *self._version)
+
+    def _run(self, folder: Path, *arguments: str) -> bytes:
+        """Return what the program prints, which reads a folder, and writes into a part of it."""
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        confine = None
+        if self.runs is not None:
+            confine = Confinement(self.runs, (str(folder),), (str(scratch),)).enter
+        ended = programs.run(
+            [self.program, *arguments],
+            # HOME first: the user's own comes in place of it where it is allowed.
+            environment={"HOME": str(scratch), "TMPDIR": str(scratch), **self._environment},
+            limits=self._limits,
+            confine=confine,
+        )
+        if any(said in ended.complaint for said in _OUT_OF_MEMORY):
+            raise WorkspaceError(
+                f"needs more than {(self._limits.memory or 0) // _MIB} MiB of memory"
+            )
+        if ended.code != 0:
+            raise WorkspaceError(reason(ended.complaint, ended.code))
+        return ended.output
+
+    def _loaded(self) -> set[str]:
+        """Return the files that the kernel and the loader open to start the program.
+
+        As most programs of Go are, it may be linked statically, and need none.
+        """
+        # The loader of glibc lists what it would load, and starts nothing (ld.so(8)); a static
+        # program says its version. `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, one a line.
+        listed = programs.run(
+            [self.program, *self._version],
+            environment={**self._environment, "LD_TRACE_LOADED_OBJECTS": "1"},
+            limits=self._limits,
+        )
+        found = re.findall(r"(/\S+) \(0x", listed.output.decode(errors="replace"))
+        found += map(str, Path("/lib").glob(_MUSL))
+        return {os.path.realpath(path) for path in (*found, _LOADER_CACHE) if Path(path).exists()}
 
 
-def _not_begun(path: str, error: WorkspaceError) -> WorkspaceError:
+def _not_begun(path: str, error: Exception) -> WorkspaceError:
     """Say why a program cannot be used, and what to do."""
     if isinstance(error, NotConfinedError):
         return NotConfinedError(
-            f"{path} is not started: {error}; build elsewhere and pipe the result in, or use "
+            f"{path} is not used: {error}; build elsewhere and pipe the result in, or use "
             "--trust if you trust everyone who can change what is built"
         )
     return WorkspaceError(
         f"{path} does not print its version: {error}; put the program itself first in PATH, not "
         "a wrapper script"
     )
-
-
-def _checked(done: Finished) -> bytes:
-    """Return what a program printed.
-
-    Raises WorkspaceError with what it said last where it failed.
-    """
-    if done.code != 0:
-        raise WorkspaceError(reason(done.complaints.decode(errors="replace"), done.code))
-    return done.output
 
 
 def reason(said: str, code: int) -> str:

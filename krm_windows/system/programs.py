@@ -6,13 +6,14 @@ more than it may, is killed with all that it has started.
 
 import os
 import resource
-import select
 import selectors
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -31,15 +32,17 @@ class LimitError(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take: seconds, bytes of output, of memory, and of each file it writes.
+    """What a program may take, before it is killed; None is no limit.
 
-    None is no limit.
+    Seconds on the clock, bytes that it prints, bytes that it allocates, bytes of each file that it
+    writes, and seconds of a processor.
     """
 
     seconds: float
     output: int
     memory: int | None = None
     file: int | None = None
+    processor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,160 +85,97 @@ def run(
     environment: Mapping[str, str],
     limits: Limits,
     stdin: bytes = b"",
-    directory: str | None = None,
+    confine: Callable[[], None] | None = None,
 ) -> Ended:
-    """Run a program to its end; raises LimitError where it goes beyond a limit."""
-    process = subprocess.Popen(  # noqa: S603 - an argument vector, no shell
-        command,
-        env=dict(environment),
-        cwd=directory,
-        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # A group of its own, which is killed as a whole, and no terminal to ask at.
-        start_new_session=True,
-    )
-    try:
-        _confine(process.pid, limits)
-        return _Talk(Path(command[0]).name, process, limits, stdin).ended()
-    except BaseException:
-        # The group has the number of its first process, which is not given to another before
-        # `wait`.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        raise
-    finally:
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                with suppress(BrokenPipeError):
-                    stream.close()
-        process.wait()
+    """Run a program to its end; raises LimitError where it goes beyond a limit.
+
+    `confine` gives up rights of the thread that starts it, and so those of the program.
+    """
+
+    def start(given: IO[bytes] | int) -> subprocess.Popen[bytes]:
+        if confine is not None:
+            confine()
+        return subprocess.Popen(  # noqa: S603 - an argument vector, no shell
+            command,
+            env=dict(environment),
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # A group of its own, which is killed as a whole, and no terminal to ask at. What is
+            # confined starts nothing, and may make no group.
+            start_new_session=confine is None,
+        )
+
+    # In a thread of its own, which ends then: rights that it gives up are its own, and those of
+    # what it starts.
+    with ThreadPoolExecutor(1) as thread, ExitStack() as held:
+        given: IO[bytes] | int = subprocess.DEVNULL
+        if stdin:
+            given = held.enter_context(tempfile.TemporaryFile())
+            given.write(stdin)
+            given.seek(0)
+        process = thread.submit(start, given).result()
+    with process:
+        try:
+            _limit(process.pid, limits)
+            return _ended(Path(command[0]).name, process, limits)
+        except BaseException:
+            # Once it was waited for, its number may be that of another.
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    (os.killpg if confine is None else os.kill)(process.pid, signal.SIGKILL)
+            raise
 
 
-def _confine(process: int, limits: Limits) -> None:
+def _limit(process: int, limits: Limits) -> None:
     """Limit what a process that was just started may take, on systems that can (prlimit(2))."""
     if not hasattr(resource, "prlimit"):
         return
-    with suppress(ProcessLookupError):  # it may have ended already
+    wanted = {
         # A core file would hold whatever was in memory.
-        resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
-        if limits.memory is not None:
-            # Address space, as data alone would leave out what is mapped.
-            resource.prlimit(process, resource.RLIMIT_AS, (limits.memory, limits.memory))
-        if limits.file is not None:
-            resource.prlimit(process, resource.RLIMIT_FSIZE, (limits.file, limits.file))
+        resource.RLIMIT_CORE: 0,
+        # What it allocates, and not what it only reserves, of which Go takes much.
+        resource.RLIMIT_DATA: limits.memory,
+        resource.RLIMIT_FSIZE: limits.file,
+        resource.RLIMIT_CPU: limits.processor,
+    }
+    for which, value in wanted.items():
+        # It may have ended already, or be limited further by whoever started us.
+        if value is not None:
+            with suppress(ProcessLookupError, PermissionError, ValueError):
+                resource.prlimit(process, which, (value, value))
 
 
-def _await_end(process: int, seconds: float) -> None:
-    """Wait until a process has ended, or for so long, where the system can tell (pidfd_open(2)).
-
-    `Popen.wait` with a limit sleeps between two looks, which costs a quick program most of its
-    time.
-    """
-    if not hasattr(os, "pidfd_open"):
-        return
-    with suppress(OSError):
-        descriptor = os.pidfd_open(process)
-        try:
-            waiting = select.poll()
-            waiting.register(descriptor, select.POLLIN)
-            waiting.poll(seconds * 1000)
-        finally:
-            os.close(descriptor)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pipe:
-    """A pipe to or from a program.
-
-    `move` takes its descriptor, and says whether there may be more to move.
-    """
-
-    stream: IO[bytes]
-    events: int
-    move: Callable[[int], bool]
-
-
-class _Talk:
-    """What goes to a program and comes from it, on three pipes at a time."""
-
-    def __init__(
-        self,
-        name: str,
-        process: subprocess.Popen[bytes],
-        limits: Limits,
-        stdin: bytes,
-    ) -> None:
-        self._process = process
-        self._name = name
-        self._limits = limits
-        # Monotonic: setting the wall clock must neither lengthen nor shorten it.
-        self._ends = time.monotonic() + limits.seconds
-        self._rest = memoryview(stdin)
-        self._output = bytearray()
-        self._complaint = bytearray()
-
-    def ended(self) -> Ended:
-        """Talk until the program has closed its pipes and ended."""
-        with selectors.DefaultSelector() as selector:
-            for pipe in self._pipes():
-                # Never blocked on one pipe while the program waits for another one to be emptied.
-                os.set_blocking(pipe.stream.fileno(), False)
-                selector.register(pipe.stream, pipe.events, pipe)
-            # Without any pipe left, `select` would only wait for the limit to pass.
-            while selector.get_map():
-                for key, _ in selector.select(self._left()):
-                    pipe = key.data
-                    if not pipe.move(pipe.stream.fileno()):
-                        selector.unregister(pipe.stream)
-                        pipe.stream.close()
-        try:
-            # It may have closed its pipes and go on.
-            _await_end(self._process.pid, self._left())
-            code = self._process.wait(self._left())
-        except subprocess.TimeoutExpired:
-            raise self._late() from None
-        return Ended(code, bytes(self._output), self._complaint.decode(errors="replace"))
-
-    def _pipes(self) -> Iterator[_Pipe]:
-        if self._process.stdin:
-            yield _Pipe(self._process.stdin, selectors.EVENT_WRITE, self._write)
-        if self._process.stdout:
-            yield _Pipe(self._process.stdout, selectors.EVENT_READ, self._read)
-        if self._process.stderr:
-            yield _Pipe(self._process.stderr, selectors.EVENT_READ, self._listen)
-
-    def _left(self) -> float:
-        left = self._ends - time.monotonic()
-        if left <= 0:
-            raise self._late()
-        return left
-
-    def _late(self) -> LimitError:
-        return LimitError(f"{self._name} did not end within {self._limits.seconds:g} s")
-
-    def _write(self, descriptor: int) -> bool:
-        """Hand over more input; say whether there is more."""
-        try:
-            written = os.write(descriptor, self._rest[:_CHUNK])
-        except BrokenPipeError:
-            # It does not read any more; its exit code and its complaint will say why.
-            return False
-        self._rest = self._rest[written:]
-        return bool(self._rest)
-
-    def _read(self, descriptor: int) -> bool:
-        """Take more output; say whether there may be more."""
-        found = os.read(descriptor, _CHUNK)
-        self._output += found
-        if len(self._output) > self._limits.output:
-            raise LimitError(f"{self._name} prints more than {self._limits.output} bytes")
-        return bool(found)
-
-    def _listen(self, descriptor: int) -> bool:
-        """Take more complaints; say whether there may be more."""
-        found = os.read(descriptor, _CHUNK)
-        self._complaint += found
-        # From the beginning of the buffer, so that the end stays.
-        del self._complaint[:-_COMPLAINT]
-        return bool(found)
+def _ended(name: str, process: subprocess.Popen[bytes], limits: Limits) -> Ended:
+    """Take what a program prints, until it has ended."""
+    # Monotonic: setting the wall clock must neither lengthen nor shorten it.
+    ends = time.monotonic() + limits.seconds
+    late = LimitError(f"{name} did not end within {limits.seconds:g} s")
+    output, complaint = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for stream, taken in ((process.stdout, output), (process.stderr, complaint)):
+            if stream is not None:
+                selector.register(stream, selectors.EVENT_READ, taken)
+        # Without any pipe left, `select` would only wait for the limit to pass.
+        while selector.get_map():
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise late
+            for key, _ in selector.select(left):
+                found = os.read(key.fd, _CHUNK)
+                key.data.extend(found)
+                if not found:
+                    selector.unregister(key.fileobj)
+            if len(output) > limits.output:
+                raise LimitError(f"{name} prints more than {limits.output} bytes")
+            # The end stays, where it says why it failed.
+            del complaint[:-_COMPLAINT]
+    try:
+        # It may have closed its pipes and go on.
+        code = process.wait(max(ends - time.monotonic(), 0))
+    except subprocess.TimeoutExpired:
+        raise late from None
+    # SIGXCPU comes at the soft limit, SIGKILL at the hard one (getrlimit(2)).
+    if limits.processor is not None and -code in (signal.SIGXCPU, signal.SIGKILL):
+        raise LimitError(f"{name} was killed: it used more than {limits.processor} s of CPU time")
+    return Ended(code, bytes(output), complaint.decode(errors="replace"))

@@ -5,26 +5,21 @@ sockets, no mounts, no rights, no keys, nothing that looks into another process 
 the kernel. Numbers are those of asm/unistd_64.h and asm-generic/unistd.h.
 """
 
+from typing import NamedTuple
 
-class Architecture:
+
+class Architecture(NamedTuple):
     """What the kernel calls an architecture (linux/audit.h), and its numbers of what is allowed.
 
-    `clone`, `tgkill`, `prlimit64` and `fcntl` are allowed with some arguments only.
+    Those after `plain` are allowed with some arguments only.
     """
 
-    # No dataclass, which would cost the launcher an import (see `wire`).
-    __slots__ = ("audit", "clone", "fcntl", "plain", "prlimit64", "tgkill")
-
-    def __init__(
-        self,
-        audit: int,
-        plain: frozenset[int],
-        some: tuple[int, int, int, int],
-    ) -> None:
-        """Take the numbers; `some` are those four."""
-        self.audit = audit
-        self.plain = plain
-        self.clone, self.tgkill, self.prlimit64, self.fcntl = some
+    audit: int
+    plain: frozenset[int]
+    clone: int
+    tgkill: int
+    prlimit64: int
+    fcntl: int
 
 
 # fmt: off
@@ -61,6 +56,7 @@ _CALLS = {  # name: (x86_64, aarch64)
     "flock": (73, 32),
     "dup": (32, 23),
     "dup3": (292, 24),
+    "close_range": (436, 436),
     "pipe2": (293, 59),
     # waiting
     "eventfd2": (290, 19),
@@ -137,6 +133,7 @@ _OLD_CALLS = {  # those that newer architectures have no more
     "rename": 82,
     "dup2": 33,
     "pipe": 22,
+    "vfork": 58,
     "poll": 7,
     "select": 23,
     "epoll_create": 213,
@@ -152,13 +149,18 @@ ARCHITECTURES = {
         # AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64: a call of another ABI has other numbers.
         audit=0xC000003E,
         plain=frozenset({x86 for x86, _ in _CALLS.values()} | set(_OLD_CALLS.values())),
-        # `clone`, `tgkill`, `prlimit64` and `fcntl`, in this order.
-        some=(56, 234, 302, 72),
+        clone=56,
+        tgkill=234,
+        prlimit64=302,
+        fcntl=72,
     ),
     "aarch64": Architecture(
         audit=0xC00000B7,
         plain=frozenset(arm for _, arm in _CALLS.values()),
-        some=(220, 131, 261, 25),
+        clone=220,
+        tgkill=131,
+        prlimit64=261,
+        fcntl=25,
     ),
 }
 """By the name of the machine that uname(2) gives."""

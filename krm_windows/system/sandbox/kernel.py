@@ -27,10 +27,3 @@ def prctl(option: int, value: int) -> None:
     if _LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
-
-
-def unshare(flags: int) -> None:
-    """Give this process namespaces of its own."""
-    if _LIBC.unshare(ctypes.c_int(flags)) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))

@@ -29,10 +29,10 @@ RUN = _EXECUTE | _READ_FILE
 """To a file: start it."""
 READ = _READ_FILE
 """To a file: read it."""
+WRITE = _WRITE_FILE
+"""To a file: write into it."""
 READ_BELOW = _READ_FILE | _READ_DIR
 """To a directory: read and list all that is in it."""
-CREATE_BELOW = _WRITE_FILE | _MAKE_REG
-"""To a directory: write new files in it."""
 CHANGE_BELOW = (
     READ_BELOW | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 )

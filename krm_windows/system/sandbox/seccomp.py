@@ -42,11 +42,12 @@ class _Program(ctypes.Structure):
 
 def architecture() -> Architecture:
     """Return what is known of this machine; raises OSError where that is nothing."""
-    machine = os.uname().machine
-    if machine not in ARCHITECTURES:
-        # An unknown machine would have other numbers, and a filter of wrong ones allows anything.
-        raise OSError(errno.ENOSYS, f"the system calls of {machine} are unknown")
-    return ARCHITECTURES[machine]
+    system = os.uname()
+    if system.sysname != "Linux" or system.machine not in ARCHITECTURES:
+        # It would have other numbers, and a filter of wrong ones allows anything.
+        known = f"the system calls of {system.sysname} on {system.machine} are unknown"
+        raise OSError(errno.ENOSYS, known)
+    return ARCHITECTURES[system.machine]
 
 
 def restrict(known: Architecture) -> None:

@@ -17,7 +17,7 @@ PACKAGE = Path(output.__file__).parents[1]
 # its own, in JSON.
 RAW = {"cli/output.py", "cli/streams.py", "cli/function.py", "gate/run.py"}
 # They write to pipes of programs that they started.
-PIPES = {"system/programs.py", "system/sandbox/wire.py"}
+PIPES = {"system/programs.py"}
 
 
 def streams(tree: ast.AST) -> list[str]:

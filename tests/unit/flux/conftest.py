@@ -3,8 +3,7 @@
 Trees written from texts by their paths, and what follows from them.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,13 +34,12 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Builder]:
+def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Builder:
     """kustomize."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent))
     found = Builder.find()
     assert found
-    with found:
-        yield found
+    return found
 
 
 @pytest.fixture
@@ -54,14 +52,13 @@ def follow(write: Write) -> Followed:
     def followed(files: dict[str, str], *sources: str, hints: Hints | None = None) -> Survey:
         tree = write(files)
         builder = Builder.find()
-        with builder or nullcontext():
-            given = tuple(map(Given.parse, sources or [HOME]))
-            known = replace(hints or Hints(), given=given)
-            return survey(
-                tree,
-                tree.directories("clusters/*"),
-                Builds(tree, builder, 2, lambda _, __: None),
-                known,
-            )
+        given = tuple(map(Given.parse, sources or [HOME]))
+        known = replace(hints or Hints(), given=given)
+        return survey(
+            tree,
+            tree.directories("clusters/*"),
+            Builds(tree, builder, 2, lambda _, __: None),
+            known,
+        )
 
     return followed

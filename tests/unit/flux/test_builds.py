@@ -12,11 +12,11 @@ from flux_texts import Write, config_map, policy
 
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.locations import Locator
+from krm_windows.system import programs
 from krm_windows.system.cache import Cache
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder, BuildError, Inputs, reason
-from krm_windows.system.sandbox.confinement import Sandbox
 
 PLAIN = {
     "plain": {"apps/a.yaml": config_map("a") + config_map("b"), "apps/deep/c.yml": config_map("c")},
@@ -204,8 +204,7 @@ def test_either_program_does(
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     found = Builder.find()
     assert found
-    with found:
-        assert {item.name for item in built(write(OVERLAY), found).objects} > {"north-a", "north-z"}
+    assert {item.name for item in built(write(OVERLAY), found).objects} > {"north-a", "north-z"}
 
 
 def test_without_either_what_is_plain_is_read_and_the_rest_named(write: Write) -> None:
@@ -223,25 +222,24 @@ def test_what_was_built_is_kept_by_the_content_of_all_that_it_read(
     files = {"a/kustomization.yaml": b"resources: [a.yaml]\n", "a/a.yaml": config_map("a").encode()}
     cached = Builder.find(Cache(tmp_path / "cache"))
     assert cached
-    with cached:
-        output = cached.build(Inputs("a", files))
-        assert output == builder.build(Inputs("a", files))
-        monkeypatch.setattr(Sandbox, "run", _fails)
-        assert cached.build(Inputs("a", dict(reversed(files.items())))) == output
-        others = (
-            Inputs("a", {**files, "a/a.yaml": config_map("b").encode()}),
-            Inputs("a", {**files, "b.yaml": b""}),
-            Inputs("a", files, {"b": "a"}),
-        )
-        for other in others:
-            with pytest.raises(BuildError):
-                cached.build(other)
-        cached.version = "another"
+    output = cached.build(Inputs("a", files))
+    assert output == builder.build(Inputs("a", files))
+    monkeypatch.setattr(programs, "run", _fails)
+    assert cached.build(Inputs("a", dict(reversed(files.items())))) == output
+    others = (
+        Inputs("a", {**files, "a/a.yaml": config_map("b").encode()}),
+        Inputs("a", {**files, "b.yaml": b""}),
+        Inputs("a", files, {"b": "a"}),
+    )
+    for other in others:
         with pytest.raises(BuildError):
-            cached.build(Inputs("a", files))
+            cached.build(other)
+    cached.version = "another"
+    with pytest.raises(BuildError):
+        cached.build(Inputs("a", files))
 
 
-def _fails(*_: object) -> None:
+def _fails(*_: object, **__: object) -> None:
     raise WorkspaceError("it was started")
 
 

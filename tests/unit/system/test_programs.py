@@ -80,14 +80,17 @@ def test_it_ends_when_it_prints_too_much() -> None:
 
 
 def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
-    """Where the system can limit that, which Linux can."""
-    ended = run(
-        "import sys\nsys.stdin.read()\nbytearray(1 << 30)", Limits(60, 10, memory=512 << 20), b"x"
+    """Where the system can limit that, which Linux can, right after it has started."""
+    wait = (
+        "import resource\n"
+        "while resource.getrlimit(resource.{})[0] == resource.RLIM_INFINITY: pass\n"
     )
+    text = wait.format("RLIMIT_DATA") + "bytearray(1 << 30)"
+    ended = run(text, Limits(60, 10, memory=512 << 20))
     assert ended.code != 0
     assert "MemoryError" in ended.complaint
-    text = f"import sys\nsys.stdin.read()\nopen({str(tmp_path / 'file')!r}, 'wb', 0).write(b'x')"
-    assert run(text, Limits(60, 10, file=0), b"x").code != 0
+    text = wait.format("RLIMIT_FSIZE") + f"open({str(tmp_path / 'file')!r}, 'wb', 0).write(b'x')"
+    assert run(text, Limits(60, 10, file=0)).code != 0
     assert (tmp_path / "file").read_text() == ""
 
 
