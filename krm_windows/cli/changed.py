@@ -54,32 +54,19 @@ def options(parser: argparse.ArgumentParser) -> None:
     report.options(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeSummary:
-    """What is said of a change beside its hours: a `text`, and the override it makes or ends."""
-
-    text: str = ""
-    override: str | None = None
-
-
-def _nothing(_: Proposal) -> ChangeSummary:
-    """Say nothing more."""
-    return ChangeSummary()
-
-
 def run(
     arguments: argparse.Namespace,
     change: Change,
     at: datetime,
-    describe: Callable[[Proposal], ChangeSummary] = _nothing,
     *,
     urgent: bool = False,
+    override: str | None = None,
 ) -> ExitCode:
     """Change the policy of a file, unless an error is found in what it would be.
 
-    What is rendered from it is rendered again in the same write. `describe` says more of the change
-    than which hours it moves. Of what is `urgent` an audit's errors are shown, and only what does
-    not build is not written.
+    What is rendered from it is rendered again in the same write. Of what is `urgent` it is said
+    what holds from now on, an audit's errors are shown, and only what does not build is not
+    written. `override` is the name of the one that is made or ended.
     """
     # Before the file is touched, so that a wrong call costs nothing.
     if arguments.commit and not arguments.reason:
@@ -109,14 +96,17 @@ def run(
         proposal = propose(old, new, items, view, around.gated)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = WriteOutcome()
-        target = _PolicyFile(path, top, outputs, tree)
-        if arguments.dry_run and not failed:
-            edits = {target.policy: proposal.content}
-            written = WriteOutcome(renewals=tuple(rendered.rehearse(top, outputs, edits)), top=top)
-        elif not failed:
+        if not failed and not arguments.dry_run:
+            target = _PolicyFile(path, top, outputs, tree)
             written = _write(target, proposal, arguments, urgent=urgent)
-    show = _show_json if arguments.output == "json" else _show_text
-    show(arguments, proposal, describe(proposal), written)
+    output.log_results(_located(arguments, proposal, written))
+    said = proposal.spoken_turns if urgent else ""
+    if arguments.output == "json":
+        output.show_json(_record(arguments, proposal, written, override, said))
+    else:
+        output.show_words(_hours(proposal, is_for_all=arguments.cluster is None) + said)
+        lines = _outcome(arguments, proposal, written, [each.directory for each in outputs])
+        output.show_words("".join(f"{escape.line(line)}\n" for line in lines))
     return ExitCode.of(failed=failed or bool(written.stale))
 
 
@@ -156,8 +146,6 @@ class WriteOutcome:
         """The directories that are rendered from it, with the files that this changes."""
         in_git = None if self.commit is None else True
         every = [each.directory(os.path.relpath(self.top), in_git=in_git) for each in self.renewals]
-        if not self.is_written:
-            return every
         # What could be rendered is written, and the rest does not follow the policy any more.
         return [replace(each, is_stale=each.is_stale is None) for each in every]
 
@@ -226,13 +214,14 @@ def _write(
     return WriteOutcome(is_written, commit, tuple(renewals), target.top)
 
 
-def _show_json(
+def _record(
     arguments: argparse.Namespace,
     proposal: Proposal,
-    said: ChangeSummary,
     written: WriteOutcome,
-) -> None:
-    results = _located(arguments, proposal, written)
+    override: str | None,
+    said: str,
+) -> dict[str, object]:
+    """Return it for JSON, with the members of the service's answer."""
     record: dict[str, object] = {
         "policy": f"{proposal.old.namespace}/{proposal.old.name}",
         "file": arguments.policy,
@@ -240,33 +229,25 @@ def _show_json(
         "commit": written.commit,
         "missing": written.missing,
         "rendered": [each.record() for each in written.directories],
+        "differences": [records.difference(one) for one in proposal.differences],
+        # The same form as in a ResourceList, so that one reader does for both.
+        "results": [each.value() for each in _located(arguments, proposal, written)],
     }
-    # As the service says it, whose answer has the same members.
-    if said.override is not None:
-        record["override"] = said.override
-    if said.text:
-        record["summary"] = said.text
-    record["differences"] = [records.difference(one) for one in proposal.differences]
-    # The same form as in a ResourceList, so that one reader does for both.
-    record["results"] = [result.value() for result in results]
-    output.show_json(record)
+    if override is not None:
+        record["override"] = override
+    if said:
+        record["summary"] = said
+    return record
 
 
-def _show_text(
-    arguments: argparse.Namespace,
-    proposal: Proposal,
-    said: ChangeSummary,
-    written: WriteOutcome,
-) -> None:
-    output.log_results(_located(arguments, proposal, written))
+def _hours(proposal: Proposal, *, is_for_all: bool) -> str:
+    """Say which hours open and close."""
     text = changes.text([turn.difference for turn in proposal.changed], output.width())
     kept = [turn.difference.cluster or "" for turn in proposal.turns if not turn.changes]
     # Whoever names a cluster means no other; else one that keeps its policy is a surprise.
-    if 0 < len(kept) < len(proposal.turns) and arguments.cluster is None:
+    if is_for_all and 0 < len(kept) < len(proposal.turns):
         text += f"not changed on {clusters(kept)}\n"
-    output.show_words(text + said.text)
-    for line in _outcome(arguments, proposal, written):
-        output.show_words(f"{escape.line(line)}\n")
+    return text
 
 
 def _located(
@@ -282,7 +263,10 @@ def _located(
 
 
 def _outcome(
-    arguments: argparse.Namespace, proposal: Proposal, written: WriteOutcome
+    arguments: argparse.Namespace,
+    proposal: Proposal,
+    written: WriteOutcome,
+    directories: Sequence[str],
 ) -> Iterator[str]:
     """Say in a line what became of the file, and of each directory that is rendered from it."""
     file = arguments.policy
@@ -298,31 +282,22 @@ def _outcome(
     else:
         yield f"{file}: not written because of the errors above"
         return
-    yield from _renewed(written.directories, "would be " if arguments.dry_run else "")
-    if not written.renewals:
+    if arguments.dry_run:
+        yield from (f"{each}: would be rendered again" for each in directories)
+    for each in written.directories:
+        yield from _renewed(each)
+    if not directories:
         yield from stages.rendered([])
     if written.is_written:
         *steps, _ = written.missing
         yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"
 
 
-def _renewed(directories: Sequence[RenderedDirectory], would: str) -> Iterator[str]:
-    """Say what became of each directory, in one line where it is the same for several."""
-    alike: dict[int, list[str]] = {}
-    for each in directories:
-        if not each.reason:
-            alike.setdefault(len(each.files), []).append(each.directory)
-    for files, names in alike.items():
-        number = counted(files, "file") if files else "no file changed"
-        if len(names) > 1:
-            like = f" like {names[0]}" if files else ""
-            of_each = f"{number} each" if files else number
-            yield f"{len(names)} directories{like}: {would}rendered again, {of_each}"
-        else:
-            yield f"{names[0]}: {would}rendered again, {number}"
-    for each in directories:
-        if each.reason and each.is_stale:
-            yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
-            yield f"  so the change is not in force; then run: {each.call}"
-        elif each.reason:
-            yield f"{each.directory}: cannot be rendered: {each.reason}"
+def _renewed(each: RenderedDirectory) -> Iterator[str]:
+    """Say what became of a directory that is rendered from the policy."""
+    if each.is_stale:
+        yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
+        yield f"  so the change is not in force; then run: {each.call}"
+    else:
+        number = counted(len(each.files), "file") if each.files else "no file changed"
+        yield f"{each.directory}: rendered again, {number}"

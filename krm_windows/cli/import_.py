@@ -76,12 +76,9 @@ def _events(years: range, arguments: argparse.Namespace) -> str:
 
     content = inputs.content(arguments.file)
     try:
-        # icalendar raises ValueError for whatever it cannot read.
         found = icalendar_events.render(content, years, windows=arguments.windows)
-    except InputError as error:
-        raise error.in_file(arguments.file) from error
     except ValueError as error:
-        raise InputError(f"{arguments.file}: is not a calendar: {error}") from error
+        raise InputError(f"{arguments.file}: cannot be imported: {error}") from error
     if not found:
         output.log(f"{arguments.file}: no events in these years, so there is nothing to print")
     return found

@@ -3,7 +3,6 @@
 import argparse
 import os
 import posixpath
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import RenderCommand
 from krm_windows.render.outputs import Edits, Output, Renewal
 from krm_windows.results import Result, fails
-from krm_windows.system import git_progress, temporary, tops, walk
+from krm_windows.system import git_progress, tops, walk
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
@@ -75,26 +74,6 @@ def _is_committed(directory: Path) -> bool | None:
         ours += (path for path in paths if is_header(first_line(path) or ""))
     gone = [path for path in git_progress.listed(directory) if not path.exists()]
     return git_progress.is_committed(*ours, *gone)
-
-
-def rehearse(top: Path, every: Iterable[Output], edits: Edits) -> list[Renewal]:
-    """Return what to render some outputs again comes to once files have other contents.
-
-    It is done in a copy of the repository, of which nothing is left.
-    """
-    with temporary.directory("krm-windows-render-") as copy:
-        shutil.copytree(
-            top,
-            copy,
-            symlinks=True,
-            dirs_exist_ok=True,
-            # What is hidden is not read; by a file of this name the top is known (`system.tops`).
-            ignore=lambda _, names: [name for name in names if name.startswith(".")],
-        )
-        if tops.is_top(top):
-            (copy / ".git").touch()
-        write(copy, edits)
-        return [renew(copy, each) for each in every]
 
 
 def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:

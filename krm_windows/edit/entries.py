@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import Enum
@@ -12,10 +12,8 @@ from itertools import islice
 from krm_windows.krm import render as render_yaml
 
 _DAY = timedelta(days=1)
-# A DNS label (RFC 1123), as names in a policy are.
-_LONGEST = 63
-# There is room for `-2026` and a number behind it.
-_WORDS = _LONGEST - 8
+# A DNS label (RFC 1123), as names in a policy are, with room for `-2026-1000` behind it.
+_WORDS = 53
 _FOREIGN = re.compile(r"[^a-z0-9]+")
 # What a policy is still read with, and how many events are put together to come to it.
 MOST, MOST_EVENTS = 1_000, 20_000
@@ -52,60 +50,51 @@ def render(entries: Iterable[DatedEntry], field: Field = Field.FREEZES) -> str:
 
     Raises ValueError where they are more than a policy can be read with.
     """
-    named: dict[str, dict[str, str]] = {}
-    counted: Counter[str] = Counter()
     # One more than is allowed is enough to know.
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
         raise ValueError(f"it produces more than {MOST} {field.value}")
     starts, ends, reason = field.keys
+    named: dict[str, dict[str, str]] = {}
+    counted: Counter[str] = Counter()
     for entry in joined:
-        name = _free(entry, named, counted)
+        name = f"{_words(entry.reason)}-{entry.starts.year}"
+        counted[name] += 1
+        if counted[name] > 1:
+            # No other reason has such a name: it would end with a year.
+            name = f"{name}-{counted[name]}"
         named[name] = {
             starts: _moment(entry.starts),
             ends: _moment(entry.ends),
             reason: entry.reason,
         }
-    if not named:
-        return ""
-    return render_yaml({field.value: named})
+    return render_yaml({field.value: named}) if named else ""
 
 
 def _joined(entries: Iterable[DatedEntry]) -> list[DatedEntry]:
     """Sort entries, each once, and join days of one reason that follow each other."""
     joined: list[DatedEntry] = []
-    # Where the latest days of each reason are: in this order, no earlier ones can go on.
-    latest: dict[str, int] = {}
-    for entry in sorted(set(entries), key=_order):
-        index = latest.get(entry.reason)
-        if index is not None and _continues(joined[index], entry):
-            before = joined[index]
+    for entry in sorted(set(entries), key=lambda each: (each.reason, _order(each))):
+        if joined and _continues(joined[-1], entry):
+            before = joined[-1]
             # It may end within the one that it follows.
-            ends = max(before.ends, entry.ends)
-            joined[index] = replace(before, ends=ends)
-            continue
-        # Only whole days are joined: between two times may be hours.
-        if not isinstance(entry.ends, datetime):
-            latest[entry.reason] = len(joined)
-        joined.append(entry)
-    return joined
+            joined[-1] = replace(before, ends=max(before.ends, entry.ends))
+        else:
+            joined.append(entry)
+    return sorted(joined, key=_order)
 
 
-def _order(entry: DatedEntry) -> tuple[str, str, str]:
-    """Return what entries are sorted by."""
+def _order(entry: DatedEntry) -> tuple[str, str]:
     # As texts: Python compares no day with a time, and no naive time with one in a zone.
-    return (
-        _moment(entry.starts),
-        entry.reason,
-        _moment(entry.ends),
-    )
+    return _moment(entry.starts), _moment(entry.ends)
 
 
 def _continues(before: DatedEntry, after: DatedEntry) -> bool:
     """Whether one entry follows another so that both are whole days, with none between."""
-    if isinstance(before.ends, datetime):
+    if before.reason != after.reason:
         return False
-    if isinstance(after.starts, datetime):
+    # Between two times may be hours.
+    if isinstance(before.ends, datetime) or isinstance(after.starts, datetime):
         return False
     return before.ends + _DAY >= after.starts
 
@@ -117,33 +106,6 @@ def _moment(at: date) -> str:
     return at.isoformat()
 
 
-def _free(
-    entry: DatedEntry,
-    taken: Container[str],
-    counted: Counter[str],
-) -> str:
-    """Return a name that is not taken yet: that of the entry, or with a number behind it."""
-    words = _words(entry.reason)
-    year = f"-{entry.starts.year}"
-    base = _cut(words, year)
-    candidate = base
-    # The number of the latest is kept: thousands of events may have one name.
-    while candidate in taken:
-        counted[base] += 1
-        # The second of a name is `-2`.
-        number = counted[base] + 1
-        candidate = _cut(words, f"{year}-{number}")
-    return candidate
-
-
-def _cut(words: str, end: str) -> str:
-    """Return words and what must stand behind them, as long as a label may be."""
-    room = min(_WORDS, _LONGEST - len(end))
-    # Cut between two words, there would be two hyphens.
-    begun = words[:room].rstrip("-")
-    return begun + end
-
-
 def _words(reason: str) -> str:
     """Spell a reason as the beginning of a DNS label."""
     # NFKD takes the accent from `é`, but has nothing for `ß`.
@@ -153,4 +115,4 @@ def _words(reason: str) -> str:
     # `New Year's Day` becomes `new-years-day`; a name in a script without Latin letters has none
     # left.
     words = _FOREIGN.sub("-", plain).strip("-")
-    return words or "holiday"
+    return words[:_WORDS].rstrip("-") or "holiday"

@@ -1,17 +1,26 @@
 """The events of a company's calendar (RFC 5545), read with the packages of the extra `ics`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
+from math import prod
 
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
+from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
-from krm_windows.edit import entries, event_zones, recurrences
+from krm_windows.edit import entries
 from krm_windows.edit.entries import DatedEntry, Field
+from krm_windows.schedule import zones
 
-# Far more than a company's closures take, and still read at once.
+# Far more than a company's closures take, and still read at once: bytes, events with time zones
+# and their parts, and changes of time zones.
 LARGEST = 1_000_000
+_MOST_COMPONENTS, _MOST_CHANGES = 20_000, 200
+# Without HOURLY, MINUTELY and SECONDLY (RFC 5545, 3.3.10), of which one rule makes millions.
+_FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+# A freeze at every hour of a day is none that people mean.
+_MOST_TIMES_A_DAY = 24
 _DAY = timedelta(days=1)
 # AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not
 # say is open there.
@@ -29,8 +38,8 @@ _UNSAID = f"{_FREEZES}; if changes may happen only during the events, use `--win
 def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> str:
     """Write a calendar's events as `freezes`, or as `windows`, with a comment that says which.
 
-    `windows` is for a calendar that does not say it itself. Raises InputError for a time zone that
-    is unknown, and ValueError for what is no calendar, or more than a policy can be read with.
+    `windows` is for a calendar that does not say it itself. Raises ValueError for what is no
+    calendar, a time zone that is unknown, or more than a policy can be read with.
     """
     calendar = _parsed(content)
     with _as_value_errors():
@@ -50,7 +59,7 @@ def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> st
 def read(content: bytes, years: Sequence[int]) -> Iterator[DatedEntry]:
     """Yield the events that touch some years, each repetition with its beginning and end.
 
-    Raises InputError for a time zone that is unknown, and ValueError for what is no calendar.
+    Raises ValueError as `render` does.
     """
     yield from _events(_parsed(content), years, Field.FREEZES)
 
@@ -58,14 +67,77 @@ def read(content: bytes, years: Sequence[int]) -> Iterator[DatedEntry]:
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes; at most {LARGEST} are allowed")
-    event_zones.check(content)
+    # It would know the time zones of every file that was read before.
+    icalendar.use_zoneinfo()  # type: ignore[no-untyped-call]
     with _as_value_errors():
         calendars = icalendar.Calendar.from_ical(content, multiple=True)
     if len(calendars) != 1:
         raise ValueError(f"it contains {len(calendars)} calendars: put each in its own file")
     (calendar,) = calendars
-    recurrences.check(calendar)
+    _check(calendar)
     return calendar
+
+
+def _check(calendar: icalendar.Calendar) -> None:
+    """Raise ValueError for what is too much to expand, and for a time whose zone is unknown."""
+    components = list(calendar.walk())
+    changes = [each for each in components if each.name in ("STANDARD", "DAYLIGHT")]
+    if len(components) > _MOST_COMPONENTS or len(changes) > _MOST_CHANGES:
+        raise ValueError(
+            f"it has more than {_MOST_COMPONENTS} components, or {_MOST_CHANGES} changes of time "
+            "zones"
+        )
+    own = {str(each.get("TZID")).strip("/") for each in calendar.walk("VTIMEZONE")}
+    known = own.union(zones.names(), WINDOWS_TO_OLSON)
+    # recurring-ical-events knows only IANA's here.
+    default = _text(calendar, "X-WR-TIMEZONE")
+    if default and default not in zones.names():
+        raise ValueError(f'the time zone "{default[:80]}" is not an IANA name')
+    for component in components:
+        name = component.get("SUMMARY", component.get("UID", ""))
+        title = f"{component.name} {str(name)[:80]!r}"
+        # icalendar leaves out what it cannot read.
+        for field, why in component.errors:
+            raise ValueError(f"{title} cannot be read: {field}: {why}")
+        for field, value in component.property_items(recursive=False):
+            if isinstance(value, icalendar.vRecur):
+                _check_frequency(title, value)
+            elif field != "TZID":
+                _check_zone(title, value, known)
+
+
+def _check_frequency(title: str, rule: icalendar.vRecur) -> None:
+    frequency = str(next(iter(rule.get("FREQ", [])), ""))
+    if frequency not in _FREQUENCIES:
+        raise ValueError(
+            f"{title} repeats {frequency}, which is not supported in a freeze; supported: "
+            f"{', '.join(_FREQUENCIES)}"
+        )
+    # `BYHOUR=1,2;BYMINUTE=0,30` is four times a day.
+    times = prod(len(rule.get(part, [""])) for part in ("BYHOUR", "BYMINUTE", "BYSECOND"))
+    if times > _MOST_TIMES_A_DAY:
+        raise ValueError(f"{title} repeats {times} times a day, more than {_MOST_TIMES_A_DAY}")
+
+
+def _check_zone(title: str, value: object, known: Container[str]) -> None:
+    """Refuse a time from which icalendar has taken an unknown zone: it would be on another clock.
+
+    Also one whose zone is a file of this machine, such as `localtime`.
+    """
+    zone = getattr(value, "params", {}).get("TZID")
+    if zone is None:
+        return
+    times = [each.dt for each in getattr(value, "dts", [value])]
+    # The first of a period says the zone of it.
+    firsts = [each[0] if isinstance(each, tuple) else each for each in times]
+    is_naive = any(isinstance(each, datetime) and each.tzinfo is None for each in firsts)
+    # `/Europe/Berlin` is Europe/Berlin (RFC 5545, 3.2.19).
+    if is_naive or str(zone).strip("/") not in known:
+        raise ValueError(
+            f'{title} has the time zone "{str(zone)[:80]}", which is neither an IANA name nor a '
+            "Windows one nor a VTIMEZONE of the file; write the IANA name that is meant, such as "
+            "Europe/Berlin"
+        )
 
 
 def _events(

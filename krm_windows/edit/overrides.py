@@ -1,6 +1,5 @@
 """Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -16,14 +15,13 @@ from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
-from krm_windows.results import Result, fails
+from krm_windows.results import fails
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.timetable import Rule, Timetable
 
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
 _MINUTE = timedelta(minutes=1)
-_FIELD = "overrides"
 
 
 class Phase(StrEnum):
@@ -35,7 +33,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OverrideRequest:
     """An override as it is asked for: for so long (`length`), or until a moment, never both.
 
     `state` is one of STATES; without a name it gets one of state and time; without a cluster it
@@ -54,12 +52,11 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedOverride:
     """An override as the file has it; `cluster` is None for one of all clusters.
 
     `begins` is None for one that has always held. Both instants are UTC. Written without an offset,
-    they differ between the zones of clusters: then `begins` is the first, `ends` the last, and
-    `zone` None.
+    they differ between the zones of clusters: then `begins` is the first, and `ends` the last.
     """
 
     name: str
@@ -69,54 +66,24 @@ class Listed:
     ends: datetime
     phase: Phase
     reason: str
-    zone: ZoneInfo | None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Where the file has it."""
-        return _path(self.name, self.cluster)
+    zone: ZoneInfo
 
     def record(self) -> dict[str, object]:
         """Return it as JSON says it, instants in UTC."""
-        begins = None
-        if self.begins is not None:
-            begins = stamp(self.begins, UTC)
         return {
             "name": self.name,
             "cluster": self.cluster,
             "state": self.state,
-            "begins": begins,
+            "begins": self.begins and stamp(self.begins, UTC),
             "ends": stamp(self.ends, UTC),
             "phase": self.phase,
             "reason": self.reason,
         }
 
 
-class PolicyError(InputError):
-    """The policy itself is wrong; `results` say in what."""
-
-    def __init__(self, results: Sequence[Result]) -> None:
-        super().__init__("; ".join(map(str, results)))
-        self.results = results
-
-
 def minute(at: datetime) -> datetime:
     """Return the full minute that an instant is in: overrides have no seconds."""
     return at.replace(second=0, microsecond=0)
-
-
-def spoken_end(policy: KubeObject, wanted: Wanted) -> str:
-    """Say in which zone an end without an offset was read, where clusters have several."""
-    text = wanted.until
-    ends = policy.get(*_path(wanted.name or "", wanted.cluster), "ends")
-    # Several zones, and an end that is not as it was typed.
-    if wanted.cluster or text in (None, ends) or len(clocks.of_clusters(policy)) == 1:
-        return ""
-    zone = clocks.zone(policy)
-    return (
-        f"{text} in the policy's time zone, {zone.key}: {ends} on every cluster, whatever its own "
-        "zone; for another instant give --until with an offset\n"
-    )
 
 
 def until(at: datetime, length: timedelta) -> datetime:
@@ -133,40 +100,39 @@ def default_name(state: str, at: datetime) -> str:
     return f"{state.lower()}-{at:%Y%m%d-%H%M}"
 
 
-def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
+def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObject:
     """Return a policy with the override that is asked for at an instant.
 
     Raises InputError where its name is taken, it would last too long, or the policy has no such
     cluster.
     """
-    zone = zone_of_ends(config, wanted.cluster)
-    starts, ends = _bounds(wanted, at, zone)
-    if wanted.longest is not None:
-        _check_length(ends, until(at, wanted.longest), zone)
+    zone = zone_of_ends(config, request.cluster)
+    # Cron has no seconds, and now is no time on a wall clock: clusters in other zones would begin
+    # hours later. So both are instants.
+    begins = minute(at)
+    ends = end(request.until or "", begins, zone)
+    if request.length is not None:
+        ends = _written(until(at, request.length), zone)
+    if request.longest is not None:
+        _check_length(ends, until(at, request.longest), zone)
     entry: dict[str, Value] = {
-        "state": STATES[wanted.state],
-        "starts": starts,
+        "state": STATES[request.state],
+        "starts": _written(begins, zone),
         "ends": ends,
-        "reason": wanted.reason,
+        "reason": request.reason,
     }
-    if wanted.requested_by:
-        entry["requestedBy"] = wanted.requested_by
-    if wanted.ticket:
-        entry["ticket"] = wanted.ticket
-    name = wanted.name or default_name(wanted.state, at)
-    return added(config, name, wanted.cluster, entry)
-
-
-def _bounds(wanted: Wanted, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
-    """Return beginning and end as the policy is to have them: instants, the same everywhere.
-
-    Now is no time on a wall clock: clusters in other zones would begin hours later.
-    """
-    # Cron has no seconds: an override begins at a full minute.
-    begins = minute(now)
-    if wanted.length is not None:
-        return _written(begins, zone), _written(until(now, wanted.length), zone)
-    return _written(begins, zone), end(wanted.until or "", begins, zone)
+    if request.requested_by:
+        entry["requestedBy"] = request.requested_by
+    if request.ticket:
+        entry["ticket"] = request.ticket
+    name = request.name or default_name(request.state, at)
+    check_cluster(config, request.cluster)
+    path = (*_place(request.cluster), name)
+    if config.get(*path) is not None:
+        raise InputError(f"override {name!r} already exists: use another --name, or --end it")
+    changed = config.as_read()
+    changed.set(entry, *path)
+    return changed
 
 
 def _check_length(ends: str, last: datetime, zone: ZoneInfo) -> None:
@@ -240,141 +206,87 @@ def zone_of_ends(policy: KubeObject, cluster: str | None) -> ZoneInfo:
     return clocks.zone(policy)
 
 
-def added(
-    config: KubeObject,
-    name: str,
-    cluster: str | None,
-    entry: dict[str, Value],
-) -> KubeObject:
-    """Return a policy with one override more; raises InputError where its name is taken."""
-    check_cluster(config, cluster)
-    path = _path(name, cluster)
-    if config.get(*path) is not None:
-        raise InputError(f"override {name!r} already exists: use another --name, or --end it")
-    changed = config.as_read()
-    changed.set(entry, *path)
-    return changed
-
-
-def ended(
-    config: KubeObject,
-    name: str,
-    cluster: str | None,
-) -> KubeObject:
+def ended(config: KubeObject, name: str, cluster: str | None) -> KubeObject:
     """Return a policy without an override; raises AbsentError where there is none of that name."""
     check_cluster(config, cluster)
-    path = _path(name, cluster)
-    if config.get(*path) is None:
-        known = ", ".join(_names(config, cluster)) or "the policy has none"
-        elsewhere = "".join(f"; cluster {each} has it" for each in _having(config, name, cluster))
-        raise AbsentError(f"override {name!r} not found: {known}{elsewhere}")
-    return _without(config, [path])
+    names = _names(config, cluster)
+    if name not in names:
+        known = ", ".join(names) or "the policy has none"
+        raise AbsentError(f"override {name!r} not found: {known}")
+    return _without(config, [(name, cluster)])
 
 
 def pruned(config: KubeObject, at: datetime) -> KubeObject:
     """Return a policy without the overrides that are over at an instant."""
-    overrides = listed(config, at)
-    over = [each.path for each in overrides if each.phase is Phase.OVER]
-    return _without(config, over)
+    over = [each for each in listed(config, at) if each.phase is Phase.OVER]
+    return _without(config, [(each.name, each.cluster) for each in over])
 
 
-def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list[Listed]:
+def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list[ListedOverride]:
     """Return the overrides of a policy, those of all clusters first, as they are at an instant.
 
     With a cluster, those that hold there, with its instants.
-    Raises PolicyError where the policy is wrong: when an override ends is not known then.
+    Raises InputError where the policy is wrong: when an override ends is not known then.
     """
     source = Source(config, [])
     loaded = source.load()
     # None is the policy without what it changes for one cluster.
-    places: list[str | None] = [None, *loaded.clusters]
-    asked = places if cluster is None else [cluster]
-    versions, results = source.compile((name, *loaded.for_cluster(name)) for name in asked)
-    errors = [result for result in results if fails([result])]
-    if errors:
-        raise PolicyError(errors)
-    own = {place: set(_names(config, place)) for place in asked}
-    rules: dict[tuple[str | None, str], list[_Dated]] = {}
-    for name, version in zip(asked, versions, strict=True):
-        timetable = version.timetable
-        for rule in timetable.overrides:
+    places: list[str | None] = [None, *loaded.clusters] if cluster is None else [cluster]
+    versions, results = source.compile((name, *loaded.for_cluster(name)) for name in places)
+    if fails(results):
+        raise InputError("; ".join(str(each) for each in results if fails([each])))
+    found: dict[tuple[str | None, str], list[tuple[Rule, Timetable]]] = {}
+    for name, version in zip(places, versions, strict=True):
+        own = _names(config, name)
+        for rule in version.timetable.overrides:
             # A cluster has those of all clusters as well, on its own clock.
-            place = name if rule.key in own[name] else None
-            rules.setdefault((place, rule.key), []).append(_dated(rule, timetable))
-    # Those of all clusters first, then by cluster, as the file has them.
-    every = sorted(rules.items(), key=lambda each: places.index(each[0][0]))
-    return [_listed(key, place, dated, at) for (place, key), dated in every]
+            key = (name if rule.key in own else None, rule.key)
+            found.setdefault(key, []).append((rule, version.timetable))
+    every = [_listed(name, place, rules, at) for (place, name), rules in found.items()]
+    return sorted(every, key=lambda each: each.cluster is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Dated:
-    """A rule of a timetable and the instants at which it begins and ends there."""
-
-    rule: Rule
-    begins: datetime | None
-    ends: datetime
-    zone: ZoneInfo
-
-    def is_active(self, at: datetime) -> bool:
-        return at < self.ends and (self.begins is None or self.begins <= at)
-
-
-def _dated(rule: Rule, timetable: Timetable) -> _Dated:
-    begins = None
-    # Without a beginning it has always held.
-    if isinstance(rule.begins, datetime):
-        begins = wallclock.utc(rule.begins, timetable.zone)
-    return _Dated(rule, begins, end_of(timetable, rule), timetable.zone)
-
-
-def _listed(name: str, cluster: str | None, dated: list[_Dated], at: datetime) -> Listed:
+def _listed(
+    name: str, cluster: str | None, rules: list[tuple[Rule, Timetable]], at: datetime
+) -> ListedOverride:
     """Return an override by what it is wherever it holds: it is over when it is over everywhere."""
-    first = dated[0]
-    begins = first.begins
-    if begins is not None:
-        begins = min(each.begins for each in dated if each.begins is not None)
-    ends = max(each.ends for each in dated)
-    phase = Phase.COMING
+    rule, timetable = rules[0]
+    # Without a beginning it has always held.
+    begins = min(
+        (
+            wallclock.utc(each.begins, there.zone)
+            for each, there in rules
+            if isinstance(each.begins, datetime)
+        ),
+        default=None,
+    )
+    ends = max(end_of(there, each) for each, there in rules)
+    phase = Phase.ACTIVE
     if ends <= at:
         phase = Phase.OVER
-    elif any(each.is_active(at) for each in dated):
-        phase = Phase.ACTIVE
-    zone: ZoneInfo | None = first.zone
-    if len({(each.begins, each.ends) for each in dated}) > 1:
-        zone = None
-    return Listed(
-        name, cluster, first.rule.state or "", begins, ends, phase, first.rule.reason, zone
+    elif begins is not None and at < begins:
+        phase = Phase.COMING
+    return ListedOverride(
+        name, cluster, rule.state or "", begins, ends, phase, rule.reason, timetable.zone
     )
 
 
-def _having(config: KubeObject, name: str, cluster: str | None) -> list[str]:
-    """Return the clusters, but for one, that have an override of their own of that name."""
-    clusters = config.get("spec", "clusters")
-    if not isinstance(clusters, dict):
-        return []
-    return [each for each in clusters if each != cluster and name in _names(config, each)]
-
-
-def _without(config: KubeObject, paths: list[tuple[str, ...]]) -> KubeObject:
+def _without(config: KubeObject, overrides: list[tuple[str, str | None]]) -> KubeObject:
     """Return a policy without some overrides, and without the field where none is left."""
     changed = config.as_read()
-    for path in paths:
-        changed.remove(*path)
+    for name, cluster in overrides:
+        field = _place(cluster)
+        changed.remove(*field, name)
         # `overrides: {}` would be left behind.
-        field = path[:-1]
         if changed.get(*field) == {}:
             changed.remove(*field)
     return changed
 
 
-def _path(name: str, cluster: str | None) -> tuple[str, ...]:
-    return (*_place(cluster), name)
-
-
 def _place(cluster: str | None) -> tuple[str, ...]:
     if cluster is None:
-        return ("spec", _FIELD)
-    return ("spec", "clusters", cluster, _FIELD)
+        return ("spec", "overrides")
+    return ("spec", "clusters", cluster, "overrides")
 
 
 def _names(config: KubeObject, cluster: str | None) -> list[str]:

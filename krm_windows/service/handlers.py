@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Wanted
+from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
 from krm_windows.gate.timetable import Decision
@@ -368,7 +368,7 @@ async def add_override(
     now = call.windows.now()
     # Named before it is made, so that the answer to a repetition has the same name.
     name = wanted.name or overrides.default_name(wanted.state, now)
-    change = partial(overrides.made, wanted=replace(wanted, name=name), at=now)
+    change = partial(overrides.made, request=replace(wanted, name=name), at=now)
     # Path and body: the same key for another override is refused.
     url = call.request.url
     digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + body).hexdigest()
@@ -533,7 +533,7 @@ def _patch(call: Call, body: bytes) -> Change:
     return change
 
 
-def _wanted(call: Call, body: bytes) -> Wanted:
+def _wanted(call: Call, body: bytes) -> OverrideRequest:
     """Return the override that the body asks for."""
     try:
         asked = models.Override.model_validate(bodies.parsed_object(body))
@@ -541,7 +541,7 @@ def _wanted(call: Call, body: bytes) -> Wanted:
         raise problems.invalid(error) from None
     if (asked.length is None) is (asked.until is None):
         raise bad_request("an override needs an end: give for, such as 2h, or until")
-    return Wanted(
+    return OverrideRequest(
         state=asked.state,
         reason=asked.reason,
         length=_length(asked.length),

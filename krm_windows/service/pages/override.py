@@ -12,7 +12,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Wanted
+from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.proposal import Proposal, Turn
 from krm_windows.gate.timetable import Decision
 from krm_windows.plan import clocks
@@ -109,7 +109,7 @@ async def make_override(call: OverridePolicy) -> Response:
     if wanted is None:
         return _answer(call, stored, form)
     order = Order(call.caller, wanted.reason, urgent=True, override=wanted.name)
-    change = partial(overrides.made, wanted=wanted, at=now)
+    change = partial(overrides.made, request=wanted, at=now)
     outcome = await call.run(forms.try_change, call, form, change, order)
     # Whatever changed since it was confirmed: the form says it, with all that was typed.
     if outcome is None:
@@ -151,7 +151,7 @@ def _sent_form(sent: dict[str, str]) -> Form:
     return Form(texts)
 
 
-def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | None:
+def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> OverrideRequest | None:
     """Return the override that the form asks for; None where the form says what is wrong."""
     texts = form.texts
     if texts["state"] not in overrides.STATES:
@@ -171,7 +171,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
         form.add("reason", "Give a reason in one line; everyone who waits can read it.")
     if form.fails:
         return None
-    return Wanted(
+    return OverrideRequest(
         state=texts["state"],
         reason=reason,
         until=ends,
@@ -204,11 +204,11 @@ def _length(form: Form) -> timedelta | None:
     return length
 
 
-def _proposal(call: Call, stored: Stored, form: Form, wanted: Wanted) -> Proposal | None:
+def _proposal(call: Call, stored: Stored, form: Form, wanted: OverrideRequest) -> Proposal | None:
     """Work out what would come of it, and put what is in its way beside the fields."""
     now = call.windows.now()
     try:
-        change = partial(overrides.made, wanted=wanted, at=now)
+        change = partial(overrides.made, request=wanted, at=now)
         proposal = call.writer.preview(stored, change, now, call.caller, urgent=True)
     except Problem as problem:
         form.general.append(Found(problem.detail))
@@ -219,7 +219,7 @@ def _proposal(call: Call, stored: Stored, form: Form, wanted: Wanted) -> Proposa
     return proposal
 
 
-def _paths(wanted: Wanted, errors: list[Result]) -> dict[str, str]:
+def _paths(wanted: OverrideRequest, errors: list[Result]) -> dict[str, str]:
     paths: dict[str, str] = {}
     for error in errors:
         # `spec.clusters.south.overrides.open-20261123-0221.ends` is the field `until`.

@@ -10,7 +10,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Listed, Phase
+from krm_windows.edit.overrides import ListedOverride, Phase
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
@@ -166,7 +166,7 @@ def _rendered(call: Call, stored: Stored, check: str) -> Sequence[RenderedDirect
     return windows.renderer.checked(windows.snapshot.commit, stored)
 
 
-def listed(call: Call, stored: Stored, cluster: str | None = None) -> list[Listed]:
+def listed(call: Call, stored: Stored, cluster: str | None = None) -> list[ListedOverride]:
     """Return the overrides of a policy, or of a cluster; raises Problem where it is wrong."""
     # To list them, the policy is worked out for every cluster, of which there may be a thousand.
     if b"overrides" not in stored.config.span:

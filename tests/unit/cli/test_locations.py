@@ -321,7 +321,7 @@ def test_a_merge_conflict_is_said_at_its_line(
     assert "is an unresolved merge conflict" in shown
 
 
-@pytest.mark.parametrize("call", ["override broken.yaml --list", *READERS[12:14]])
+@pytest.mark.parametrize("call", READERS[12:14])
 def test_a_field_of_the_policy_that_occurs_twice_is_in_its_file(
     call: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,17 +127,6 @@ def test_a_date_and_a_time_are_of_the_clusters_clock(policy: Path) -> None:
     assert ends == datetime(2098, 12, 24, 20, tzinfo=ZoneInfo(BASE))
 
 
-def test_the_zone_of_an_end_is_said_where_clusters_have_several(
-    policy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With the instant; an end with an offset, or of one cluster, leaves nothing to say."""
-    made(policy, "open", "--until", "2098-12-24T20:00")
-    assert (
-        "2098-12-24T20:00 in the policy's time zone, Europe/Berlin: "
-        "2098-12-24T20:00+01:00 on every cluster"
-    ) in capsys.readouterr().out
-
-
 def test_zones_that_all_clusters_share_are_theirs(tmp_path: Path) -> None:
     """The policy's own is of none of them then."""
     file = tmp_path / "w.yaml"

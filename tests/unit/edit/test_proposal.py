@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Wanted
+from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.krm import KubeObject
 from krm_windows.preview.calendar import Period
@@ -32,7 +32,9 @@ NOW = datetime(2026, 12, 14, 12, tzinfo=UTC)
 def overridden(cluster: str | None, *, urgent: bool, length: int = 2) -> Proposal:
     """Close for some hours, on a cluster or on all."""
     old = KubeObject.parse(POLICY.encode())
-    wanted = Wanted("closed", "stop", timedelta(hours=length), cluster=cluster, name="stop")
+    wanted = OverrideRequest(
+        "closed", "stop", timedelta(hours=length), cluster=cluster, name="stop"
+    )
     new = overrides.made(old, wanted, NOW)
     return propose(old, new, [], View(NOW, Period(NOW, 7), urgent))
 

@@ -3,13 +3,12 @@
 A fault of ours is not taken for one.
 """
 
-import re
 from pathlib import Path
 
 import pytest
 from targets import run
 
-from krm_windows.edit import entries, icalendar_events, recurrences
+from krm_windows.edit import entries, icalendar_events
 from krm_windows.exit_codes import ExitCode
 
 CALENDAR = """\
@@ -66,8 +65,7 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
     path.write_text(CALENDAR.format(fields).replace("\n", "\r\n"))
     code, out, err = run(["import", str(path), "--years", "2026"])
     assert code in (ExitCode.FINE, ExitCode.ERROR), err
-    why = "is not a calendar: |:7:1: .error. the time zone|:10:1: .error. this VTIMEZONE"
-    assert code == ExitCode.FINE or (out == b"" and re.search(why, err))
+    assert code == ExitCode.FINE or (out == b"" and "cannot be imported: " in err)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +91,7 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), TypeError("b"), AttributeError("c")])
-@pytest.mark.parametrize("place", ["check", "render", "_entry"])
+@pytest.mark.parametrize("place", ["_check", "render", "_entry"])
 def test_a_fault_of_ours_is_not_hidden(
     error: Exception, place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -102,10 +100,10 @@ def test_a_fault_of_ours_is_not_hidden(
     def fail(*_: object) -> None:
         raise error
 
-    owner = {"check": recurrences, "render": entries, "_entry": icalendar_events}[place]
+    owner = entries if place == "render" else icalendar_events
     monkeypatch.setattr(owner, place, fail)
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(f"{START}\n{END}"))
     code, _, err = run(["import", str(path), "--years", "2026"])
     assert code == ExitCode.FAILURE
-    assert "is not a calendar" not in err
+    assert "cannot be imported" not in err
