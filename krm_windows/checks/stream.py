@@ -4,7 +4,7 @@ A layer above may have moved, renamed or dropped what was emitted, and an exec f
 enabled is skipped without a word (kustomize), so this reads what would be applied.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics, timetables
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.emit.names import TIME_INTERVALS
-from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
+from krm_windows.gate.revisions import SOURCE
 from krm_windows.gate.timetable import Target
-from krm_windows.inventory import Inventory, Resource, file_of, ref_of
+from krm_windows.inventory import Inventory, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, mentioning, plain_json
 from krm_windows.plan.model import Plan
 from krm_windows.plan.rights import REVIEWS
@@ -27,8 +27,7 @@ from krm_windows.results import Result
 
 # In place of a name: a rule without `resourceNames` is about all objects (rbac/v1, PolicyRule).
 ALL = "*"
-# The verbs on a source, with `onlyIf: Pending`.
-_READ = ("get",)
+_OUTERMOST = "run the function in the outermost layer"
 
 
 class _Right(NamedTuple):
@@ -42,13 +41,17 @@ class _Right(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Whether it is that to read a source."""
-        return self.group == SOURCE and self.verbs == _READ
+        """Whether it is that to read a source, with `onlyIf: Pending`."""
+        return self.group == SOURCE and self.verbs == ("get",)
 
     @property
     def what(self) -> tuple[str, ...]:
         """The object, in whatever namespace, with whatever verbs."""
         return self.group, self.resource, self.name
+
+    def __str__(self) -> str:
+        """Say it in words: `get and patch kustomizations shop/apps`."""
+        return f"{' and '.join(self.verbs)} {self.resource} {self.namespace}/{self.name}"
 
 
 class Emitted(NamedTuple):
@@ -66,54 +69,36 @@ class Emitted(NamedTuple):
         paths = (str(item.get("spec", "path")) for item in self.of("Kustomization"))
         return any(path.endswith(f"/{folder}") for path in paths)
 
-    def has_rights(self, namespace: str) -> bool:
-        """Whether the rights in a namespace have to be here, and are not elsewhere in whole."""
-        is_here = any(role.namespace == namespace for role in self.of("Role", "RoleBinding"))
-        return is_here or not self.is_apart(f"namespace-{namespace}")
-
     def programs(self) -> list[KubeObject]:
         """Return the ConfigMaps of the gate; those for kube-state-metrics and alerts are none."""
-        return [item for item in self.of("ConfigMap") if not _is_for_others(item)]
+        return [
+            item
+            for item in self.of("ConfigMap")
+            if item.get("data", state_metrics.KEY) is None
+            and item.get("data", TIME_INTERVALS) is None
+        ]
 
 
-def _is_for_others(item: KubeObject) -> bool:
-    keys = (state_metrics.KEY, TIME_INTERVALS)
-    return any(item.get("data", key) is not None for key in keys)
-
-
-def verify(
-    plan: Plan,
-    items: Iterable[KubeObject],
-    stream: Inventory,
-) -> list[Result]:
+def verify(plan: Plan, items: Sequence[KubeObject], stream: Inventory) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
-    # An iterator would be empty for the second of the checks below.
-    items = tuple(items)
     found = [*annotations.check(items), *_local(items)]
-    ours = tuple(_emitted(plan, items))
-    if not ours:
+    label = names.policy_label(plan)
+    # To look for the text is far quicker than to parse the labels of every object.
+    labelled = [(item.labels.get(POLICY), item) for item in mentioning(items, POLICY)]
+    emitted = Emitted(plan, tuple(item for its, item in labelled if its == label))
+    if not emitted.items:
         message = (
             f"the resources contain nothing of the policy {plan.policy}: the function did not "
             "run on them (kustomize skips an exec function without --enable-exec, and kubectl "
             "always skips it)"
         )
         return [*found, rules.NOT_RUN.result(message)]
-    own = Claim.of(plan.timetable)
-    found += overlap.conflicts(own, _others(plan, items))
+    others = [(its, item) for its, item in labelled if its not in (None, label)]
+    found += overlap.conflicts(Claim.of(plan.timetable), _claims(plan, others))
     found += _targets(plan, stream)
-    emitted = Emitted(plan, ours)
-    for check in (_missing, _timetable, _triggers, _references, _rights, _beside):
+    for check in (_gate, _triggers, _references, _rights, _beside):
         found += check(emitted)
     return found
-
-
-def _emitted(plan: Plan, items: Iterable[KubeObject]) -> Iterator[KubeObject]:
-    """Yield the objects that bear the label of the plan's policy."""
-    label = names.policy_label(plan)
-    # To look for the text is far quicker than to parse the labels of every object.
-    for item in mentioning(items, label):
-        if item.labels.get(POLICY) == label:
-            yield item
 
 
 def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
@@ -122,49 +107,47 @@ def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
         # A cluster has no definition of it, so all that is applied with it would fail.
         if item.kind == KIND and local_config.lacks(item):
             yield rules.LOCAL_CONFIG.result(
-                local_config.MESSAGE,
-                path=local_config.PATH,
-                ref=ref_of(item),
-                file=file_of(item),
+                local_config.MESSAGE, path=local_config.PATH, ref=ref_of(item), file=file_of(item)
             )
 
 
-def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
+def _claims(plan: Plan, others: Iterable[tuple[str | None, KubeObject]]) -> Iterator[Claim]:
     """Yield what other policies claim of which the same stream holds the windows.
 
     One build is for one cluster. With the actuator `Kubectl` there is no timetable, so the Roles
     say what is claimed.
     """
-    claimed: set[str] = set()
-    granted: dict[str, list[Target]] = {}
-    for label, item in _of_others(names.policy_label(plan), items):
+    cluster = plan.timetable.cluster
+    # A policy with a timetable says all there; its Roles would say it again.
+    has_timetable: set[str | None] = set()
+    granted: dict[str | None, list[Target]] = {}
+    for label, item in others:
         found = timetables.read(item)
         if found is not None:
-            # A policy with a timetable says all there; its Roles would say it again.
-            claimed.add(label)
-            claim = Claim.of(found)
-            yield claim._replace(cluster=plan.timetable.cluster)
+            has_timetable.add(label)
+            yield Claim.of(found)._replace(cluster=cluster)
         elif item.kind == "Role":
             turned = granted_targets(item.get("rules"), item.namespace)
             granted.setdefault(label, []).extend(turned)
-    for label, targets_ in granted.items():
-        if label not in claimed:
-            policy = names.policy_of(label)
-            yield Claim(policy, plan.timetable.cluster, tuple(targets_))
-
-
-def _of_others(own: str, items: Iterable[KubeObject]) -> Iterator[tuple[str, KubeObject]]:
-    """Yield the objects of policies with another label than our own, behind that label."""
-    # Most objects are of no policy, and need not be parsed.
-    for item in mentioning(items, POLICY):
-        label = item.labels.get(POLICY)
-        if label is not None and label != own:
-            yield label, item
+    for label, claimed in granted.items():
+        if label not in has_timetable:
+            yield Claim(names.policy_of(str(label)), cluster, tuple(claimed))
 
 
 def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
     for target, resource in targets.visible(plan.timetable.targets, stream):
-        yield from _suspension(plan, target, resource)
+        value = resource.item.get(*target.field)
+        # Absent, the field is the gate's alone. With `firstApply: Wait` a target is suspended on
+        # purpose until its first window.
+        is_first = value is True and plan.timetable.first_apply == "Wait"
+        if isinstance(value, bool) and not is_first:
+            yield resource.result(
+                rules.TARGET_SUSPEND,
+                "must not be set in applied manifests: the parent would restore it at its next "
+                "reconcile",
+                path=".".join(target.field),
+                current=str(value).lower(),
+            )
         policy = resource.item.annotations.get(GOVERNED_BY)
         # Each build writes its own policy there: another is that of a build after this one.
         if policy not in (None, plan.policy):
@@ -176,147 +159,78 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
             )
 
 
-def _suspension(
-    plan: Plan,
-    target: Target,
-    resource: Resource,
-) -> Iterator[Result]:
-    """Report a field that the parent would bring back.
-
-    With `firstApply: Wait` a target is suspended on purpose until its first window.
-    """
-    value = resource.item.get(*target.field)
-    # Absent, it is the gate's alone.
-    if not isinstance(value, bool):
-        return
-    if value and plan.timetable.first_apply == "Wait":
-        return
-    yield resource.result(
-        rules.TARGET_SUSPEND,
-        "must not be set in applied manifests: the parent would restore it at its next reconcile",
-        path=".".join(target.field),
-        current=str(value).lower(),
-    )
-
-
-def _timetable(emitted: Emitted) -> Iterator[Result]:
-    """Compare the ConfigMap that would be applied with what this policy compiles to.
-
-    `Kubectl` has none.
-    """
+def _gate(emitted: Emitted) -> Iterator[Result]:
+    """Compare the gate that would be applied with that of this policy; `Kubectl` has none."""
     plan = emitted.plan
     if not plan.runs_gate:
         return
-    tables = configmap.tables(plan)
-    for item in emitted.programs():
-        for key, wanted in tables.items():
-            found = item.get("data", key)
-            # By meaning: a layer above may have laid the text out anew.
-            if isinstance(found, str) and _parsed(found) == _parsed(wanted):
-                continue
-            yield rules.STALE.result(
-                "does not match the policy: run the function again",
-                path=f"data.{key}",
-                ref=ref_of(item),
-            )
-        yield from _program(plan, item)
-
-
-def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
-    program = configmap.shipped(plan)
-    # Sources and not a version: a release candidate may have the version of its release.
-    other: list[str] = []
-    for key, source in program.items():
-        if item.get("data", key) != source:
-            other.append(key)
-    if other:
-        message = (
-            f"contains the gate of another release ({', '.join(other)} differ): run the "
-            "function again"
-        )
-        yield rules.STALE.result(message, path="data", ref=ref_of(item))
-    if not plan.ships_program and item.get("data", configmap.ENTRY) is not None:
-        message = (
-            "contains the gate, which is in the image (`program: Image`): run the function again"
-        )
-        yield rules.STALE.result(message, path="data", ref=ref_of(item))
-
-
-def _missing(emitted: Emitted) -> Iterator[Result]:
-    """Look for what no reference leads to, and for what every other object refers to.
-
-    `Kubectl` needs neither.
-    """
-    if not emitted.plan.runs_gate:
-        return
     # The Job runs the gate at once when the windows change, so nothing else names it.
-    wanted = {
-        "ConfigMap": emitted.programs(),
-        "Job": emitted.of("Job"),
-    }
-    for kind, found in wanted.items():
-        if not found:
-            yield rules.EMITTED_MISSING.result(
-                f"the {kind} of the policy {emitted.plan.policy} is missing"
-            )
+    for kind, there in (("ConfigMap", emitted.programs()), ("Job", emitted.of("Job"))):
+        if not there:
+            yield rules.EMITTED_MISSING.result(f"the {kind} of the policy {plan.policy} is missing")
+    for item in emitted.programs():
+        for key, wanted in configmap.tables(plan).items():
+            # By meaning: a layer above may have laid the text out anew.
+            if _parsed(item.get("data", key)) != _parsed(wanted):
+                yield _stale(item, f"data.{key}", "does not match the policy")
+        # Sources and not a version: a release candidate may have the version of its release.
+        program = configmap.shipped(plan)
+        other = [key for key, source in program.items() if item.get("data", key) != source]
+        if other:
+            differ = f"contains the gate of another release ({', '.join(other)} differ)"
+            yield _stale(item, "data", differ)
+        if not plan.ships_program and item.get("data", configmap.ENTRY) is not None:
+            message = "contains the gate, which is in the image (`program: Image`)"
+            yield _stale(item, "data", message)
 
 
-def _parsed(text: str) -> object:
+def _stale(item: KubeObject, path: str, message: str) -> Result:
+    return rules.STALE.result(f"{message}: run the function again", path=path, ref=ref_of(item))
+
+
+def _parsed(text: object) -> object:
     try:
-        return plain_json.read(text)
+        return plain_json.read(text) if isinstance(text, str) else None
     except (ValueError, InputError):
         # It equals nothing that a policy compiles to.
         return None
 
 
 def _triggers(emitted: Emitted) -> Iterator[Result]:
-    """Look for a CronJob that is not suspended for every edge.
+    """Look for a CronJob that is not suspended for every edge; one that acts, does as planned.
 
-    One that acts has to do what the policy says.
+    By name it is not looked for: a layer above may have put something before all names.
     """
     plan = emitted.plan
-    # A CronJob that was suspended starts nothing, so it counts as missing.
-    found = list(_active(emitted))
-    for trigger in plan.triggers:
-        arguments: list[object] = []
-        # By name it is not looked for: a layer above may have put something before all names.
-        if trigger.suspends is not None:
-            acts = kubectl.pod(plan, suspend=trigger.suspends).containers
-            arguments = [act["args"] for act in acts]
-        if (trigger.schedule, trigger.time_zone, arguments) in found:
-            continue
-        patches = ""
-        if arguments:
-            patches = " and patches all targets"
-        yield rules.EMITTED_MISSING.result(
-            f'no active CronJob of the policy {plan.policy} has the schedule "{trigger.schedule}" '
-            f"in {trigger.time_zone}{patches} ({trigger.words})"
-        )
-
-
-def _active(emitted: Emitted) -> Iterator[tuple[object, object, list[object]]]:
-    """Yield schedule, time zone and arguments of each CronJob that is not suspended."""
-    for item in emitted.of("CronJob"):
-        if item.get("spec", "suspend") is True:
-            continue
-        # What the gate's Jobs do is in the ConfigMap, not in their arguments.
-        arguments: list[object] = []
-        if not emitted.plan.runs_gate:
-            arguments = _acts(item)
-        yield (
+    # What the gate's Jobs do is in the ConfigMap, not in their arguments.
+    found = [
+        (
             item.get("spec", "schedule"),
             item.get("spec", "timeZone"),
-            arguments,
+            [] if plan.runs_gate else _arguments(item),
         )
+        for item in emitted.of("CronJob")
+        if item.get("spec", "suspend") is not True
+    ]
+    for trigger in plan.triggers:
+        acts: list[object] = []
+        if trigger.suspends is not None:
+            pod = kubectl.pod(plan, suspend=trigger.suspends)
+            acts = [container["args"] for container in pod.containers]
+        if (trigger.schedule, trigger.time_zone, acts) not in found:
+            does = " and patches all targets" if acts else ""
+            yield rules.EMITTED_MISSING.result(
+                f"no active CronJob of the policy {plan.policy} has the schedule "
+                f'"{trigger.schedule}" in {trigger.time_zone}{does} ({trigger.words})'
+            )
 
 
-def _acts(item: KubeObject) -> list[object]:
+def _arguments(cron_job: KubeObject) -> list[object]:
     """Return the arguments of each container of a CronJob."""
-    path = ("spec", "jobTemplate", "spec", "template", "spec", "containers")
-    containers = item.get(*path)
+    containers = cron_job.get("spec", "jobTemplate", "spec", "template", "spec", "containers")
     if not isinstance(containers, list):
         return []
-    return [item.get(*path, index, "args") for index in range(len(containers))]
+    return [each.get("args") if isinstance(each, dict) else None for each in containers]
 
 
 def _references(emitted: Emitted) -> Iterator[Result]:
@@ -324,7 +238,13 @@ def _references(emitted: Emitted) -> Iterator[Result]:
     # By the names that they have now: what was renamed together still fits together.
     present = {(item.kind, item.namespace, item.name) for item in emitted.items}
     for item in emitted.of("CronJob", "Job"):
-        for kind, name in _needed(emitted.plan, item):
+        job = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
+        pod = (*job, "template", "spec")
+        needed = [("ServiceAccount", item.get(*pod, "serviceAccountName"))]
+        # The first volume is that of the program (emit.gate); `Kubectl` has none.
+        if emitted.plan.runs_gate:
+            needed.append(("ConfigMap", item.get(*pod, "volumes", 0, "configMap", "name")))
+        for kind, name in needed:
             if (kind, item.namespace, name) not in present:
                 yield rules.REFERENCE_BROKEN.result(
                     f'refers to the {kind} "{name}", which does not exist in {item.namespace}',
@@ -332,118 +252,87 @@ def _references(emitted: Emitted) -> Iterator[Result]:
                 )
 
 
-def _needed(plan: Plan, item: KubeObject) -> Iterator[tuple[str, object]]:
-    """Yield kind and name of what the Pods of a CronJob or Job refer to."""
-    job: tuple[str, ...] = ("spec",)
-    if item.kind == "CronJob":
-        job = ("spec", "jobTemplate", "spec")
-    pod = (*job, "template", "spec")
-    yield "ServiceAccount", item.get(*pod, "serviceAccountName")
-    # The first volume is that of the program (emit.gate); `Kubectl` has none.
-    if plan.runs_gate:
-        yield "ConfigMap", item.get(*pod, "volumes", 0, "configMap", "name")
-
-
 def _beside(emitted: Emitted) -> Iterator[Result]:
-    """Look for the objects that no other refers to, by what they say.
+    """Look for the objects that no other refers to: each as a whole, but for its metadata.
 
-    Alerts and admission policies name accounts and CronJobs in their texts; these are looked for,
-    too.
+    And for what alerts and admission policies name in their texts, where no layer above renames it.
     """
-    # What has no reference to follow is compared as a whole; metadata may be added to by layers.
-    wanted = beside(emitted.plan)
-    for manifest in wanted:
-        found = emitted.of(manifest["kind"])
-        if not found and emitted.is_apart(manifest["kind"].lower()):
+    plan = emitted.plan
+    for manifest in beside(plan):
+        kind = manifest["kind"]
+        there = emitted.of(kind)
+        if not there and emitted.is_apart(kind.lower()):
             continue
-        if not any(_says(item, manifest) for item in found):
+        if not any(_says(item, manifest) for item in there):
             message = (
-                f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing or "
-                "differs from the policy"
+                f"the {kind} of the policy {plan.policy} is missing or differs from the policy"
             )
             yield rules.EMITTED_MISSING.result(message)
-    # The names as they are now: texts still have those that were emitted.
-    standing = set()
-    for item in emitted.items:
-        if item.namespace == emitted.plan.namespace:
-            standing.add((item.kind, item.name))
-    for kind, name, message in _named(emitted.plan):
-        if (kind, name) not in standing:
+    named = []
+    if plan.admission:
+        named.append(("admission policies", "ServiceAccount", names.gate(plan)))
+    if "PrometheusRule" in plan.extras:
+        named += (
+            ("PrometheusRule", "CronJob", names.cron_job(plan, each)) for each in plan.triggers
+        )
+    present = {(each.kind, each.name) for each in emitted.items if each.namespace == plan.namespace}
+    for whose, kind, name in named:
+        if (kind, name) not in present:
+            message = (
+                f'the text of the {whose} has the {kind} "{name}" in {plan.namespace}, which was '
+                "not found there: a layer above renamed or moved it, and the text would be about "
+                f"nothing; {_OUTERMOST}"
+            )
             yield rules.REFERENCE_BROKEN.result(message)
 
 
-def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind and name of what a text names, and what it means if there is none."""
-    if plan.admission:
-        account = names.gate(plan)
-        message = (
-            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace}, '
-            "which was not found there (a layer above renamed or moved it, and cannot change "
-            "the name in the policies): nothing would limit the gate, or, if it was moved, its "
-            "annotations would be rejected and it could not close anything; run the function in "
-            "the outermost layer"
-        )
-        yield "ServiceAccount", account, message
-    if "PrometheusRule" in plan.extras:
-        for trigger in plan.triggers:
-            cron_job = names.cron_job(plan, trigger)
-            message = (
-                f'the PrometheusRule names the CronJob "{cron_job}", which was not found (a '
-                "layer above renamed it, and cannot change the name in the expression); run the "
-                "function in the outermost layer"
-            )
-            yield "CronJob", cron_job, message
-
-
 def _says(item: KubeObject, manifest: Manifest) -> bool:
-    """Whether an object says what a manifest does, but for its metadata."""
-    for key, value in manifest.items():
-        # Layers above may add labels, annotations and a prefix to names.
-        if key != "metadata" and item.get(key) != value:
-            return False
-    return True
+    """Whether an object says what a manifest does; layers above may add to its metadata."""
+    return all(item.get(key) == manifest[key] for key in manifest if key != "metadata")
 
 
 def _rights(emitted: Emitted) -> Iterator[Result]:
     """Prove that each target can be turned, and nothing else be touched."""
-    wanted = {each for each in _planned(emitted.plan) if emitted.has_rights(each.namespace)}
+    plan = emitted.plan
+    wanted = [each for each in sorted(_planned(plan)) if _is_here(emitted, each.namespace)]
     roles = emitted.of("Role")
-    bound = [role for role in roles if _bound(emitted, role)]
+    bound = [role for role in roles if _is_bound(emitted, role)]
     given = set(chain.from_iterable(map(_granted, bound)))
     # A Role grants nothing outside of its own namespace.
     named = {(right.namespace, right.what) for right in given}
-    for right in sorted(wanted):
+    for right in wanted:
         is_given = right in given
         # With whatever verbs: those are compared below. One source that is not seen here may have
         # a name in the Role, which was made where it is seen.
         if right.name != ALL or right.is_read:
             is_given = right.name == ALL or (right.namespace, right.what) in named
         if not is_given:
-            yield _lacking(emitted, right)
+            message = (
+                f"no bound Role there lets the gate {right}: {_OUTERMOST}, or set "
+                "no `namespace:` on its output; where the rights are delivered by themselves "
+                f"(namespace-{right.namespace}), verify the directory above, or both builds"
+            )
+            yield rules.RIGHTS_MISSING.result(message)
+    reads_all = any(each.is_read and each.name == ALL for each in wanted)
+    # In the wrong namespace it is missing in the right one, which is said. All verbs together:
+    # `get` alone, or with `delete` beside, is another right.
+    known = {(each.what, each.verbs) for each in wanted if each.name != ALL}
     for role in roles:
         for right in _granted(role):
-            if not _is_due(right, wanted):
-                message = (
-                    f"grants {list(right.verbs)} on {'/'.join(right.what)}, more than the policy "
-                    "needs"
-                )
+            # It only asks; in another namespace than the targets' it is of no use.
+            asks = (right.resource, right.verbs) == (REVIEWS.resource, REVIEWS.verbs)
+            is_due = right in wanted or (right.what, right.verbs) in known
+            # Where a target is not seen here, its source may be any.
+            if not (asks or is_due or (right.is_read and reads_all)):
+                message = f"grants {right} of {right.group!r}, more than the policy needs"
                 yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
 
 
-def _is_due(right: _Right, wanted: Collection[_Right]) -> bool:
-    """Whether a right is one of those of a policy, bound or not.
-
-    All verbs together: `get` alone, or with `delete` beside, is another one.
-    """
-    # It only asks; in another namespace than the targets' it is of no use.
-    if (right.resource, right.verbs) == (REVIEWS.resource, REVIEWS.verbs):
-        return True
-    # Where a target is not seen here, its source may be any.
-    if right.is_read and any(each.is_read and each.name == ALL for each in wanted):
-        return True
-    # In the wrong namespace it is missing in the right one, which is said.
-    known = {(each.what, each.verbs) for each in wanted if each.name != ALL}
-    return right in wanted or (right.what, right.verbs) in known
+def _is_here(emitted: Emitted, namespace: str) -> bool:
+    """Whether the rights in a namespace have to be in the stream, and are not elsewhere whole."""
+    roles = emitted.of("Role", "RoleBinding")
+    is_here = any(role.namespace == namespace for role in roles)
+    return is_here or not emitted.is_apart(f"namespace-{namespace}")
 
 
 def _planned(plan: Plan) -> Iterator[_Right]:
@@ -451,85 +340,35 @@ def _planned(plan: Plan) -> Iterator[_Right]:
     for rights in plan.rights:
         for grant in rights.grants:
             for name in grant.names or (ALL,):
-                yield _Right(
-                    rights.namespace, grant.group, grant.resource, name, tuple(grant.verbs)
-                )
+                verbs = tuple(grant.verbs)
+                yield _Right(rights.namespace, grant.group, grant.resource, name, verbs)
 
 
-def _lacking(emitted: Emitted, right: _Right) -> Result:
-    """Report a right that no bound Role gives."""
-    does = f"{' and '.join(right.verbs)} {right.resource} there"
-    if right.name != ALL and right.is_read:
-        kinds = {resource: kind for kind, resource in RESOURCES.items()}
-        source = Source(kinds[right.resource], right.namespace, right.name)
-        does = f"read {source}, so hooks would run even if there is nothing to apply"
-    elif right.name != ALL:
-        held = emitted.plan.timetable
-        own = (right.namespace, right.what)
-        does = next(
-            f"suspend and resume {each}{_misplaced(emitted, right)}"
-            for each in (*held.targets, *held.released)
-            if (each.namespace, (each.group, each.resource, each.name)) == own
-        )
-    return rules.RIGHTS_MISSING.result(f"no bound Role in {right.namespace} lets the gate {does}")
-
-
-def _bound(emitted: Emitted, role: KubeObject) -> bool:
+def _is_bound(emitted: Emitted, role: KubeObject) -> bool:
     """Whether a binding beside a Role gives it to an account that is there."""
     accounts = {(item.namespace, item.name) for item in emitted.of("ServiceAccount")}
-    for binding in emitted.of("RoleBinding"):
-        # A RoleBinding can name Roles of its own namespace only (RBAC).
-        if binding.namespace != role.namespace:
-            continue
-        kind = binding.get("roleRef", "kind")
-        name_of_role = binding.get("roleRef", "name")
-        if (kind, name_of_role) != ("Role", role.name):
-            continue
-        # Ours have one subject each; kustomize renames it with the account.
-        namespace = binding.get("subjects", 0, "namespace")
-        name = binding.get("subjects", 0, "name")
-        if (namespace, name) in accounts:
-            return True
-    return False
+    # A RoleBinding can name Roles of its own namespace only (RBAC). Ours have one subject each;
+    # kustomize renames it with the account.
+    return any(
+        binding.namespace == role.namespace
+        and (binding.get("roleRef", "kind"), binding.get("roleRef", "name")) == ("Role", role.name)
+        and (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name"))
+        in accounts
+        for binding in emitted.of("RoleBinding")
+    )
 
 
 def _granted(role: KubeObject) -> Iterator[_Right]:
     """Yield what a Role grants, one by one; a rule without names grants all."""
     found = role.get("rules")
-    if not isinstance(found, list):
-        return
-    for i in range(len(found)):
-        verbs = tuple(_texts(role, "rules", i, "verbs"))
-        groups = _texts(role, "rules", i, "apiGroups")
-        resources = _texts(role, "rules", i, "resources")
-        names = _texts(role, "rules", i, "resourceNames") or [ALL]
+    for rule in found if isinstance(found, list) else ():
+        verbs = tuple(_texts(rule, "verbs"))
         # A rule holds for each combination of what it lists (rbac/v1, PolicyRule).
-        for group, resource, name in product(groups, resources, names):
+        listed = (_texts(rule, "apiGroups"), _texts(rule, "resources"))
+        for group, resource, name in product(*listed, _texts(rule, "resourceNames") or [ALL]):
             yield _Right(role.namespace, group, resource, name, verbs)
 
 
-def _texts(item: KubeObject, *path: str | int) -> list[str]:
-    found = item.get(*path)
-    if not isinstance(found, list):
-        return []
-    return [str(text) for text in found]
-
-
-def _misplaced(emitted: Emitted, right: _Right) -> str:
-    """Say where a right on a target is instead, and what to do."""
-    roles = emitted.of("Role")
-    every = chain.from_iterable(map(_granted, roles))
-    elsewhere = {each.namespace for each in every if each.what == right.what}
-    found = ""
-    # A kustomization's `namespace:` moves every Role into one namespace.
-    if elsewhere:
-        namespaces = ", ".join(sorted(elsewhere))
-        found = f"; its Role is in {namespaces}, moved there by a layer above"
-    mend = "run the function in the outermost layer, or set no `namespace:` on its output"
-    is_foreign = right.namespace != emitted.plan.namespace
-    if is_foreign and all(role.namespace != right.namespace for role in roles):
-        mend += (
-            f"; if it is delivered by itself (namespace-{right.namespace}), verify the directory "
-            "above it instead of a stream, or have both builds in the stream"
-        )
-    return f"{found}; {mend}"
+def _texts(rule: object, key: str) -> list[str]:
+    found = rule.get(key) if isinstance(rule, dict) else None
+    return list(map(str, found)) if isinstance(found, list) else []

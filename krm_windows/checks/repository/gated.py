@@ -38,6 +38,13 @@ class GatedCluster:
             for item in each.objects:
                 yield each, item
 
+    def above(self, kustomization: Kustomization) -> Iterator[Kustomization]:
+        """Yield a Kustomization and all that deliver it, up to the root."""
+        each: Kustomization | None = kustomization
+        while each is not None:
+            yield each
+            each = self.cluster.kustomizations.get(each.parent or "")
+
     def suspends(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that suspend a Kustomization itself."""
         return self._gates.get(kustomization.identity, frozenset())

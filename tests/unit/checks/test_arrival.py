@@ -139,52 +139,6 @@ def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocke
 
 
 @pytest.mark.parametrize(
-    ("files", "by"),
-    [
-        # Another repository may create the namespace, which the root enters only after the Role.
-        ({FLUX: kustomization("apps", source="other") + ours()}, "Kustomization flux-system/apps"),
-        (
-            {
-                FLUX: kustomization("windows") + kustomization("apps", WAITS, source="other"),
-                "windows/role.yaml": ours(),
-            },
-            "Kustomization flux-system/apps",
-        ),
-        # A chart may bring the definition.
-        ({FLUX: RULE + RELEASE}, "HelmRelease flux-system/shop"),
-        # Side by side, each comes up.
-        (
-            {
-                FLUX: kustomization("windows") + kustomization("apps", source="other"),
-                "windows/role.yaml": ours(),
-            },
-            "",
-        ),
-        # It is there, as every cluster has it, or as Flux is in it.
-        ({FLUX: kustomization("apps", source="other") + ours(namespace="kube-system")}, ""),
-        ({FLUX: kustomization("apps", source="other") + ours(namespace="flux-system")}, ""),
-        # Something that was read creates it, or it is delivered by itself.
-        ({FLUX: kustomization("apps", source="other") + SHOP + ours()}, ""),
-        ({FLUX: kustomization("apps", source="other") + APART, "apart/role.yaml": ours()}, ""),
-        # All was read.
-        ({FLUX: kustomization("apps") + ours(), "apps/c.yaml": foreign()}, ""),
-    ],
-)
-def test_what_windows_need_may_be_created_by_what_is_not_read(
-    files: dict[str, str], by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is a warning, where what may create it comes after them."""
-    lay(tmp_path, files)
-    found = [
-        each["message"]
-        for each in checked(tmp_path, capsys)
-        if each["tags"]["rule"] == "delivered-together"
-    ]
-    assert len(found) == bool(by)
-    assert all(f"if {by} does, which is applied after" in message for message in found)
-
-
-@pytest.mark.parametrize(
     "files",
     [
         # In the same Kustomization: Flux applies Namespaces and definitions first.
