@@ -139,14 +139,17 @@ def line(item: KubeObject, path: str) -> int:
     return place(item, path).line
 
 
+def steps(path: str) -> list[str | int]:
+    """Return the keys and indexes of a path such as `spec.targets[0]`."""
+    return [int(index) if index else key for index, key in _STEP.findall(path)]
+
+
 def place(item: KubeObject, path: str) -> Place:
     """Return where in its file the field at `path` begins."""
     found = Place(item.node.line, item.node.column)
     node: object = item.node
-    for index, key in _STEP.findall(path):
-        step = _entry(node, key)
-        if index:
-            step = _element(node, int(index))
+    for name in steps(path):
+        step = _element(node, name) if isinstance(name, int) else _entry(node, name)
         # A field that is absent: the line of what would hold it is nearest.
         if step is None:
             break

@@ -78,12 +78,6 @@ class ArtifactFiles:
     artifact: Artifact
     _known: dict[str, Layer | None] = field(default_factory=dict, compare=False, repr=False)
 
-    @cached_property
-    def left_out(self) -> Sequence[bytes]:
-        """What the manifests hold that are left out."""
-        paths = filter(self.left_out_by, self.tree.manifests())
-        return [self.tree.read(path) or b"" for path in paths]
-
     @property
     def checkout(self) -> Checkout:
         """The tree as Flux finds it in the artifact."""

@@ -39,12 +39,13 @@ class Request:
     """A directory, and what Flux puts into its kustomization.
 
     The `changes` are JSON, so that equal ones are one. It is built as it is in an artifact, or, if
-    that is None, in the repository.
+    that is None, in the repository. `without` is a field of a kustomization file that is left out.
     """
 
     directory: str
     changes: str = "{}"
     artifact: Artifact | None = None
+    without: tuple[str, str] | None = None
 
     @classmethod
     def of(
@@ -176,7 +177,17 @@ class Builds:
         tree = self.tree
         if request.artifact is not None:
             tree = self.files(request.artifact).checkout
-        return close(tree, request.directory, json.loads(request.changes))
+        changes = json.loads(request.changes)
+        closure = close(tree, request.directory, changes)
+        if request.without is not None:
+            file, name = request.without
+            fields = closure.kustomizations[file]
+            closure.kustomizations[file] = {key: fields[key] for key in fields if key != name}
+            # What Flux puts in stays.
+            if name in changes and file == next(iter(closure.kustomizations)):
+                closure.kustomizations[file][name] = changes[name]
+            closure.files[file] = render(closure.kustomizations[file]).encode()
+        return closure
 
     def _absent(
         self, request: Request, paths: Sequence[str], failure: Finding | None = None
@@ -215,33 +226,6 @@ class Builds:
         for file in resources.intersection(closure.files):
             if POLICY.encode() in closure.files[file]:
                 yield file
-
-    def kustomizations(self, request: Request) -> Mapping[str, Mapping[str, Value]]:
-        """Return the kustomizations that a request leads to, as they are built, by their files."""
-        return self.closure(request).kustomizations
-
-    def without(
-        self,
-        request: Request,
-        file: str,
-        key: str,
-        index: int | None,
-    ) -> tuple[Object, ...] | None:
-        """Return what a request would yield if one of its kustomizations lacked a field.
-
-        Or, with an `index`, one entry of a list. None where that cannot be built.
-        """
-        closure = self.closure(request)
-        fields = dict(closure.kustomizations[file])
-        value = fields.pop(key)
-        if index is not None and isinstance(value, list):
-            fields[key] = [*value[:index], *value[index + 1 :]]
-        closure.kustomizations[file] = fields
-        closure.files[file] = render(fields).encode()
-        found, failure = self._built(closure)
-        if failure is not None:
-            return None
-        return found
 
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""

@@ -10,7 +10,7 @@ from posixpath import dirname
 
 from krm_windows import rules
 from krm_windows.flux import cluster_directories, layers, policies
-from krm_windows.flux.builds import Build, Builds
+from krm_windows.flux.builds import Builds
 from krm_windows.flux.closure import kustomization_file, window_policies
 from krm_windows.flux.follow import ROOT, State, follow
 from krm_windows.flux.model import Cluster, Finding, Gate, Kustomization, Object
@@ -91,31 +91,28 @@ def survey(
     loose = _unreferenced(tree, states, within, roots)
     found = []
     for state, own in zip(states, within, strict=True):
-        found.append(layers.with_targets(builds, state, _cluster(state, own, loose)))
+        found.append(_cluster(state, own, loose))
     notices = list(_assumed(tree, states))
     for state in states:
         notices += state.notices
     for each in (*read.values(), *loose):
         if each.loaded.policy is None:
             notices.append(each.faulty())
-    notices += _of_builds(builds, states)
+    notices += _of_builds(states)
     # A dict keeps their order, and each once: clusters share most of what is said.
     distinct = tuple(dict.fromkeys(notices))
     return Survey(tree, tuple(found), distinct, len(builds.done))
 
 
-def _of_builds(builds: Builds, states: Sequence[State]) -> Iterator[Finding]:
-    """Yield what is said of the builds of all clusters, those that they share once."""
+def _of_builds(states: Sequence[State]) -> Iterator[Finding]:
+    """Yield what is said of the builds of all clusters."""
     instead: dict[Finding, Finding] = {}
-    # By identity: clusters that share a directory have the very same build.
-    built: dict[int, tuple[State, Build]] = {}
     for state in states:
         instead.update(_unbuilt(state))
+    for state in states:
         for build in state.built.values():
-            built[id(build)] = (state, build)
-    for state, build in built.values():
-        for notice in build.notices:
-            yield layers.placed(builds, state, instead.get(notice, notice))
+            for notice in build.notices:
+                yield instead.get(notice, notice)
 
 
 def _unbuilt(state: State) -> Iterator[tuple[Finding, Finding]]:

@@ -3,7 +3,7 @@
 Clusters, their Kustomizations, what each applies, and the policies that gate them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -215,29 +215,16 @@ class Finding:
         return (self.rule.id, location, self.path, self.message)
 
 
-class Outcome(NamedTuple):
-    """What a delivery makes of an object that was rendered from a policy.
-
-    `applied` is the object that is applied in its place, None where none is; `changes` are the
-    paths of the fields that differ, each with what is there.
-    """
-
-    rendered: Object
-    applied: ObjectIdentity | None
-    changes: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether something else is applied than was rendered."""
-        return self.applied != self.rendered.identity or bool(self.changes)
-
-
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """Rendered objects that a layer changes on their way; the layer is None where none is known."""
+    """Rendered objects that a layer changes on their way; the layer is None where none is known.
+
+    `removed` are not applied under their names, `changed` with other values of some fields.
+    """
 
     layer: Layer | None
-    outcomes: tuple[Outcome, ...]
+    removed: tuple[Object, ...]
+    changed: tuple[tuple[Object, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -248,8 +235,7 @@ class Kustomization:
     itself, None for a root that is not in Git. `complete` says that all it applies is known,
     `elsewhere` that it is known to apply another repository, or another branch of this one.
     `files` are the paths in the tree that were read to know it. `alterations` are what becomes of
-    what was rendered from policies; `set_above` are those of its own fields that another layer
-    sets than the file it is in.
+    what was rendered from policies.
     """
 
     key: str
@@ -261,7 +247,6 @@ class Kustomization:
     elsewhere: bool = False
     files: frozenset[str] = frozenset()
     alterations: tuple[Alteration, ...] = ()
-    set_above: Mapping[str, Layer] = field(default_factory=dict, hash=False)
 
     @property
     def namespace(self) -> str:
@@ -393,15 +378,13 @@ class Gate:
 class Cluster:
     """A cluster, its Kustomizations, and the policies in it.
 
-    `root` is its directory; `kustomizations` are by key, the root first. `suspended_by` are the
-    layers that set the field by which a target is closed, where its own file does not.
+    `root` is its directory; `kustomizations` are by key, the root first.
     """
 
     name: str
     root: str
     kustomizations: dict[str, Kustomization]
     gates: tuple[Gate, ...]
-    suspended_by: Mapping[Identity, Layer] = field(default_factory=dict, hash=False)
 
     @property
     def first(self) -> Kustomization:

@@ -15,7 +15,7 @@ from krm_windows.emit import timetables
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Gate, Kustomization, Object, Survey, selectors
 from krm_windows.flux.layers import ABSTAINS
-from krm_windows.flux.model import Alteration, Finding, ObjectIdentity, Outcome
+from krm_windows.flux.model import Alteration, Finding, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE
 
@@ -67,12 +67,8 @@ def _chain(gated: GatedCluster, each: Kustomization) -> Iterator[Kustomization]:
 
 
 def _at(each: Kustomization, path: str, message: str, current: str | None = None) -> Finding:
-    """Return a finding at a field of a Flux Kustomization, or at what sets it from above."""
-    layer = each.set_above.get(path.partition("[")[0])
-    if layer is None:
-        return Finding(rules.DELIVERY_FIELD, message, each.own, path, current=current)
-    message = f"sets {path} of {each}, which {message}"
-    return Finding.at(rules.DELIVERY_FIELD, message, layer)
+    """Return a finding at a field of a Flux Kustomization."""
+    return Finding(rules.DELIVERY_FIELD, message, each.own, path, current=current)
 
 
 def _idle(each: Kustomization, ours: Iterable[Object]) -> Iterator[Finding]:
@@ -296,80 +292,35 @@ def _has(item: Object, pointer: str) -> bool:
 
 def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
     """Report what becomes of windows between the rendered files and the cluster."""
-    does = "; ".join(_effects(alteration.outcomes))
-    layer = alteration.layer
-    if layer is not None:
-        mend = (
-            "remove it, or keep it from the windows; to change windows, change their policy and "
-            "render it again"
-        )
-        if all(map(_is_of_images, alteration.outcomes)):
-            mend = (
-                "to run another image, set `actuator.image` in the policy and render it again, or "
-                "keep this from the windows"
-            )
-        # What a policy gates, or delivers it, and not what was rendered from it.
-        first = alteration.outcomes[0]
-        if first.applied and not first.rendered.item.mentions(POLICY):
-            mend = (
-                "remove it, or move their source along and name the targets in the policy as they "
-                "are applied"
-            )
-        message = f"{does}: {mend}"
-        yield Finding.at(rules.DELIVERY_FIELD, message, layer)
+    effects = []
+    if alteration.removed:
+        removed = _named(alteration.removed)
+        effects.append(f"removes, renames or moves {removed}, without which the windows fail")
+    fields = list(dict.fromkeys(path for _, paths in alteration.changed for path in paths))
+    if alteration.changed:
+        named = _named([item for item, _ in alteration.changed])
+        effects.append(f"changes {named} ({', '.join(fields[:_FEW])}), not as the policy says")
+    does = "; ".join(effects)
+    if alteration.layer is None:
+        message = f"{each} applies something else than this: it {does}; apply it as it was rendered"
+        items = [*alteration.removed, *(item for item, _ in alteration.changed)]
+        path = "" if alteration.removed else fields[0]
+        yield Finding(rules.DELIVERY_CHANGED, message, items[0], path)
         return
-    first = alteration.outcomes[0]
-    path = first.changes[0][0] if first.changes else ""
-    message = f"{each} applies something else than this: it {does}; apply it as it was rendered"
-    yield Finding(rules.DELIVERY_CHANGED, message, first.rendered, path)
-
-
-def _is_of_images(outcome: Outcome) -> bool:
-    return bool(outcome.changes) and all(path.endswith(".image") for path, _ in outcome.changes)
-
-
-def _effects(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Say what becomes of the windows, what is worst first."""
-    moved: dict[str, list[Outcome]] = {}
-    renamed, removed, changed = [], [], []
-    for each in outcomes:
-        if each.applied is None:
-            removed.append(each)
-        elif each.applied.namespace != each.rendered.namespace:
-            moved.setdefault(each.applied.namespace, []).append(each)
-        elif each.applied != each.rendered.identity:
-            renamed.append(each)
-        elif each.changes:
-            changed.append(each)
-    if removed:
-        yield f"removes {_named(removed)}, without which the windows do not work"
-    for namespace, every in moved.items():
-        yield (
-            f"moves {_named(every)} into the namespace {namespace}, apart from source, targets or "
-            "rights, so nothing is gated"
+    mend = (
+        "remove it, or keep it from the windows; to change windows, change their policy and "
+        "render it again"
+    )
+    if fields and not alteration.removed and all(path.endswith(".image") for path in fields):
+        mend = (
+            "to run another image, set `actuator.image` in the policy and render it again, or "
+            "keep this from the windows"
         )
-    if renamed:
-        new = renamed[0].applied
-        yield (
-            f"renames {_named(renamed)} to {new.name if new else ''}, though the timetable, the "
-            "rights and the admission policies have the name of before"
-        )
-    if changed:
-        fields = ", ".join(_changes(changed)[:_FEW])
-        yield f"changes {_named(changed)} ({fields}), not as the policy says"
+    yield Finding.at(rules.DELIVERY_FIELD, f"{does}: {mend}", alteration.layer)
 
 
-def _changes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the fields that differ, each once; of what Flux obeys, the note itself."""
-    found: dict[str, None] = {}
-    for each in outcomes:
-        for path, note in each.changes:
-            found[note if note.startswith(KUSTOMIZE) else path] = None
-    return list(found)
-
-
-def _named(outcomes: Sequence[Outcome]) -> str:
-    first = str(outcomes[0].rendered)
-    if len(outcomes) == 1:
+def _named(items: Sequence[Object]) -> str:
+    first = str(items[0])
+    if len(items) == 1:
         return first
-    return f"{first} and {len(outcomes) - 1} more"
+    return f"{first} and {len(items) - 1} more"

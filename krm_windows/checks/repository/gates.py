@@ -10,7 +10,7 @@ from krm_windows import rules
 from krm_windows.apply import annotations
 from krm_windows.checks.repository.gated import GatedCluster, is_live, is_windows
 from krm_windows.flux import Gate, Kustomization, Object, selectors
-from krm_windows.flux.model import Finding, Identity, Layer, ObjectIdentity
+from krm_windows.flux.model import Finding, Identity, ObjectIdentity
 from krm_windows.flux.policies import RELEASED, TARGETS
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
@@ -91,8 +91,7 @@ def _targets(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     for target in gate.targets:
         found = gated.cluster.objects.get(ObjectIdentity.of_target(target))
         if found is not None:
-            layer = gated.cluster.suspended_by.get(found[1].identity)
-            yield from _suspended(gate, target, *found, layer)
+            yield from _suspended(gate, target, *found)
             continue
         is_root = (target.kind, f"{target.namespace}/{target.name}") == ("Kustomization", root)
         if not is_root:
@@ -104,7 +103,6 @@ def _suspended(
     target: Target,
     parent: Kustomization,
     item: Object,
-    layer: Layer | None,
 ) -> Iterator[Finding]:
     """Look for the field in Git by which the gate closes a target.
 
@@ -130,11 +128,7 @@ def _suspended(
             "wait for a window, set `firstApply: Wait` in the policy and list it in the parent's "
             f"`spec.ignore`: /{field} (Flux 2.9)"
         )
-    if layer is None:
-        yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
-    else:
-        message = f"sets {path} of {item}, which {message}"
-        yield Finding.at(rules.TARGET_SUSPEND, message, layer)
+    yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
 
 
 def _is_ignored(parent: Kustomization, item: Object, field: str) -> bool:

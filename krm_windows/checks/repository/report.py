@@ -124,14 +124,14 @@ def _each_once(names: Iterable[str]) -> list[str]:
 
 def _result(directory: str, locator: Locator, first: Finding) -> Result:
     """Return what a finding comes to, whatever cluster it is in."""
-    file, place, index = _place(locator, first)
+    file, place, index, doubt = _place(locator, first)
     ref = None
     if first.about:
         ref = first.about.ref
     # As seen from where the command was run, so that an editor finds it.
     path = PurePosixPath(directory, file)
     result = first.rule.result(
-        first.message,
+        first.message + doubt,
         path=first.path,
         current=first.current,
         proposed=first.proposed,
@@ -141,17 +141,22 @@ def _result(directory: str, locator: Locator, first: Finding) -> Result:
     return result.at(place)
 
 
-def _place(locator: Locator, finding: Finding) -> tuple[str, Place, int]:
-    """Return file, place, and the index of the document."""
+def _place(locator: Locator, finding: Finding) -> tuple[str, Place, int, str]:
+    """Return file, place, and the index of the document, and what that does not say itself."""
     if finding.item is not None:
-        return finding.file, report.place(finding.item, finding.path), 0
-    if finding.about is None:
-        return finding.file, Place(finding.line, finding.column), 0
-    file, item, index = locator.locate(finding.about)
+        return finding.file, report.place(finding.item, finding.path), 0, ""
+    about = finding.about
+    if about is None:
+        return finding.file, Place(finding.line, finding.column), 0, ""
+    file, item, index = locator.locate(about)
     # Generated: the kustomization that has it made is the nearest location.
     if item is None:
-        return file, _BEGINNING, 0
-    return file, report.place(item, finding.path), index
+        return file, _BEGINNING, 0, ""
+    doubt = ""
+    steps = report.steps(finding.path)
+    if item.get(*steps) != about.get(*steps):
+        doubt = "; this file says otherwise: look for a patch, a component or a variable of it"
+    return file, report.place(item, finding.path), index, doubt
 
 
 def _heading(directory: str, survey: Survey) -> str:

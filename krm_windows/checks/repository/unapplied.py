@@ -5,7 +5,6 @@ And a policy that is applied itself.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows import rules
@@ -190,13 +189,13 @@ def _lacking(
 
 
 def _are_lost(clusters: Iterable[Cluster]) -> bool:
-    """Whether something takes windows, or what delivers them, away on their way to clusters."""
-    for cluster in clusters:
-        for each in cluster.kustomizations.values():
-            outcomes = chain.from_iterable(alteration.outcomes for alteration in each.alterations)
-            if any(outcome.applied is None for outcome in outcomes):
-                return True
-    return False
+    """Whether something takes windows away on their way to clusters."""
+    return any(
+        alteration.removed
+        for cluster in clusters
+        for each in cluster.kustomizations.values()
+        for alteration in each.alterations
+    )
 
 
 def _rendered_kinds(survey: Survey, folder: str) -> dict[str, int]:
