@@ -13,7 +13,6 @@ from posixpath import basename, dirname, join, normpath
 from urllib.parse import parse_qsl
 
 from krm_windows import rules
-from krm_windows.flux import dropped
 from krm_windows.flux.fields import BASES, PLUGINS
 from krm_windows.flux.model import Finding
 from krm_windows.flux.objects import parsed, readable
@@ -240,7 +239,6 @@ class _Walk:
             message = f"is not built: its bases are nested more than {_MOST_BASES} levels deep"
             self._break(message, file)
             return
-        self.closure.notices += dropped.nulls(self.tree, file, content)
         self.depth += 1
         self.kustomization(file, fields, changes)
         # Reached only without an exception, which ends the whole walk.

@@ -162,10 +162,11 @@ def _variants(
         # What uses a Component decides what that changes.
         if fields.get("kind") == "Component" or is_rendered(content):
             continue
-        document = next(iter(objects.readable(content)), None)
-        for key in fields if document else ():
-            if key not in _NEUTRAL and document.get(key):
-                yield Layer(key, file=file, item=document), replace(request, without=(file, key))
+        for document in objects.readable(content)[:1]:
+            for key in fields:
+                if key not in _NEUTRAL and document.get(key):
+                    layer = Layer(key, file=file, item=document)
+                    yield layer, replace(request, without=(file, key))
 
 
 def _compared(rendered: Sequence[Object], built: Sequence[Object]) -> list[_Changes]:

@@ -6,6 +6,7 @@ what was rendered (`flux.layers`).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from krm_windows import rules
 from krm_windows.checks import delivery
@@ -296,7 +297,7 @@ def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
     if alteration.removed:
         removed = _named(alteration.removed)
         effects.append(f"removes, renames or moves {removed}, without which the windows fail")
-    fields = list(dict.fromkeys(path for _, paths in alteration.changed for path in paths))
+    fields = list(dict.fromkeys(chain.from_iterable(paths for _, paths in alteration.changed)))
     if alteration.changed:
         named = _named([item for item, _ in alteration.changed])
         effects.append(f"changes {named} ({', '.join(fields[:_FEW])}), not as the policy says")

@@ -190,12 +190,11 @@ def _lacking(
 
 def _are_lost(clusters: Iterable[Cluster]) -> bool:
     """Whether something takes windows away on their way to clusters."""
-    return any(
-        alteration.removed
-        for cluster in clusters
-        for each in cluster.kustomizations.values()
-        for alteration in each.alterations
-    )
+    for cluster in clusters:
+        for each in cluster.kustomizations.values():
+            if any(alteration.removed for alteration in each.alterations):
+                return True
+    return False
 
 
 def _rendered_kinds(survey: Survey, folder: str) -> dict[str, int]:
