@@ -175,6 +175,6 @@ def pytest_terminal_summary(
     count = config.stash.get(LEFT_OUT, 0)
     if count:
         terminalreporter.write_line(
-            f"left out: {count} slow tests, and three of four examples of each property; "
+            f"left out: {count} slow tests, and nine of ten examples of each property; "
             "`make test-all` runs them"
         )

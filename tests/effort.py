@@ -1,19 +1,22 @@
 """How many examples a property is tried with.
 
-All of them in `make test-all`, a quarter of them in `make test`.
+All of them in `make test-all`, a tenth of them in `make test`.
 """
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
+T = TypeVar("T")
+U = TypeVar("U")
 QUICK, FULL = "quick", "full"
 
 # How long an example takes, or is made, says nothing on a busy machine; `make bench` measures.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile(QUICK, _UNTIMED, max_examples=25)
+settings.register_profile(QUICK, _UNTIMED, max_examples=10)
 settings.register_profile(FULL, _UNTIMED, max_examples=100)
 
 
@@ -36,7 +39,7 @@ def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
     ]
 
 
-def crossed(calls: Iterable[str], cases: Iterable[str]) -> list[tuple[str, str]]:
+def crossed(calls: Iterable[T], cases: Iterable[U]) -> list[tuple[T, U]]:
     """Return the first call with every case, and every call with the first case."""
     calls, cases = list(calls), list(cases)
     return [(calls[0], case) for case in cases] + [(call, cases[0]) for call in calls[1:]]

@@ -72,10 +72,10 @@ def is_covered(at: datetime) -> bool:
 @given(
     st.sampled_from(sorted(SHAPES)),
     CHANGES.filter(lambda change: is_covered(change.utc)),
-    st.lists(st.integers(-60 * 24 * 60, 60 * 24 * 60), min_size=40, max_size=80),
+    st.lists(st.integers(-60 * 24 * 60, 60 * 24 * 60), min_size=20, max_size=40),
     st.integers(-400, 3000),
 )
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(100))
 def test_every_minute_is_open_or_closed_as_decided(
     shape: str, change: object, minutes: list[int], days: int
 ) -> None:
@@ -94,7 +94,7 @@ def test_every_minute_is_open_or_closed_as_decided(
             assert muted(found.closed, local) is not wanted, (at, local)
 
 
-@pytest.mark.parametrize("shape", mostly_slow(sorted(SHAPES), 6))
+@pytest.mark.parametrize("shape", mostly_slow(sorted(SHAPES), 20))
 def test_shapes_take_few_intervals(shape: str) -> None:
     """All shapes, also those that the length of a month moves, which are said year by year."""
     found = intervals(

@@ -66,7 +66,7 @@ def test_no_change_is_left_out() -> None:
     assert {change for shape in SHAPES for change in met_by(shape, STRIDE)} == set(changes())
 
 
-@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=25))
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=50))
 def test_every_minute(shape: str) -> None:
     """Three days around each change, the timeline is what a run in each minute finds.
 
@@ -92,7 +92,7 @@ def test_a_margin_of_seconds(seconds: int) -> None:
         assert written(exact, start, MINUTES) == states(whole, start, MINUTES), change
 
 
-@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=30))
 def test_decisions_at_every_edge(shape: str) -> None:
     """Half open: at an edge the new state holds, one tick before it the old one.
 
@@ -111,7 +111,7 @@ def test_decisions_at_every_edge(shape: str) -> None:
             assert later is segments[-1] or now.until == later.ends
 
 
-@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=30))
 def test_rules_that_decide(shape: str) -> None:
     """The rules of a decision are those of the strongest kind in force, and all of them."""
     for change in met_by(shape, STRIDE * 3):

@@ -51,33 +51,8 @@ def _await(address: str) -> None:
             return
 
 
-def push(
-    registry: str, repository: str, tag: str, platforms: tuple[str, ...], note: str = ""
-) -> str:
-    """Put an index for some platforms under a tag, and return its digest."""
-    entries = []
-    for platform in platforms:
-        system, architecture = platform.split("/")
-        content = {
-            "architecture": architecture,
-            "os": system,
-            "rootfs": {"type": "layers", "diff_ids": []},
-            "note": note,
-        }
-        entry = push_manifest(registry, repository, _text(content))
-        entries.append({**entry, "platform": {"os": system, "architecture": architecture}})
-    index = _text({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries})
-    _send("PUT", f"http://{registry}/v2/{repository}/manifests/{tag}", index, INDEX)
-    return digest(index)
-
-
-def push_manifest(
-    registry: str, repository: str, config: bytes, tag: str = ""
-) -> dict[str, object]:
-    """Put a manifest for one platform under a tag, or else under its digest.
-
-    Returns how an index names it.
-    """
+def push_manifest(registry: str, repository: str, config: bytes, tag: str) -> None:
+    """Put a manifest for one platform under a tag."""
     start = _send("POST", f"http://{registry}/v2/{repository}/blobs/uploads/", b"", "")
     _send("PUT", f"{start}&digest={digest(config)}", config, "application/octet-stream")
     described = {
@@ -86,9 +61,7 @@ def push_manifest(
         "size": len(config),
     }
     manifest = _text({"schemaVersion": 2, "mediaType": MANIFEST, "config": described, "layers": []})
-    name = tag or digest(manifest)
-    _send("PUT", f"http://{registry}/v2/{repository}/manifests/{name}", manifest, MANIFEST)
-    return {"mediaType": MANIFEST, "digest": digest(manifest), "size": len(manifest)}
+    _send("PUT", f"http://{registry}/v2/{repository}/manifests/{tag}", manifest, MANIFEST)
 
 
 def digest(content: bytes) -> str:

@@ -12,19 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREEN = 24  # lines
-# A recipe that runs a script: the variables before it, and its path.
-SCRIPTS = re.findall(
-    r"^\t[@-]*(PYTHONPATH=(?P<path>\S+) )?\$\(BIN\)/python (?P<script>\S+\.py)",
-    (ROOT / "Makefile").read_text(),
-    re.MULTILINE,
-)
-# As `python SCRIPT` does, but for what the script does then.
-LOAD = """
-import runpy, sys
-from pathlib import Path
-sys.path[0] = str(Path(sys.argv[1]).parent)
-runpy.run_path(sys.argv[1], run_name="loaded")
-"""
 
 
 @pytest.fixture
@@ -82,24 +69,3 @@ def test_the_demonstration_is_one_screen(clone: Path) -> None:
     assert installed & {"pytest", "ruff", "mypy", "hypothesis"} == set()
     # A second time nothing is set up.
     assert make(clone, "demo") == shown
-
-
-def test_the_scripts_of_the_targets_are_found() -> None:
-    """So that the next test has something to load."""
-    scripts = {script for _, _, script in SCRIPTS}
-    assert {"tests/property/laws_full.py", "tests/fuzz/run.py", "bench/bench.py"} <= scripts
-
-
-@pytest.mark.parametrize(
-    ("path", "script"),
-    [each[1:] for each in SCRIPTS]
-    + [("", f"bench/{found.name}") for found in sorted((ROOT / "bench").glob("*.py"))],
-)
-def test_a_script_of_a_target_finds_what_it_imports(path: str, script: str) -> None:
-    """Also one that takes too long to be run by any test."""
-    environment = {**os.environ, "PYTHONPATH": path}
-    command = [sys.executable, "-c", LOAD, script]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr

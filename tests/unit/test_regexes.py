@@ -7,7 +7,6 @@ import ast
 import importlib
 import pkgutil
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -190,13 +189,10 @@ def test_patterns_are_found() -> None:
     } <= names
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "pattern"),
-    [pytest.param(*each, id=f"{each[0]}.{each[1]}") for each in compiled()],
-)
-def test_a_pattern_is_linear(module: str, name: str, pattern: re.Pattern[str]) -> None:
+def test_a_pattern_is_linear() -> None:
     """As its structure shows, in the way in which it is used."""
-    assert fault(pattern, searches=searches(module, name)) is None
+    for module, name, pattern in compiled():
+        assert fault(pattern, searches=searches(module, name)) is None, f"{module}.{name}"
 
 
 def test_patterns_are_constant() -> None:
@@ -257,33 +253,19 @@ QUICK_TO_FIND = r"""
 """
 
 
-@pytest.mark.parametrize("pattern", LINEAR.split())
-def test_what_is_linear_is_called_so(pattern: str) -> None:
-    """Loops that share nothing, or give nothing back."""
-    assert fault(re.compile(pattern), searches=False) is None
-
-
-@pytest.mark.parametrize("pattern", SLOW.split())
-def test_what_is_not_is_found(pattern: str) -> None:
+@pytest.mark.parametrize(
+    ("patterns", "searches", "is_linear"),
+    [
+        (LINEAR, False, True),
+        (SLOW, False, False),
+        # A search begins anew at each character.
+        (SLOW_TO_FIND, True, False),
+        (QUICK_TO_FIND, True, True),
+    ],
+    ids=["linear", "slow", "slow to find", "quick to find"],
+)
+def test_what_is_not_linear_is_found(patterns: str, *, searches: bool, is_linear: bool) -> None:
     """Loops in loops, beside each other, and such as share a character."""
-    assert fault(re.compile(pattern), searches=False) is not None
-
-
-@pytest.mark.parametrize("pattern", SLOW_TO_FIND.split())
-def test_what_is_slow_to_find_is_found(pattern: str) -> None:
-    """A search begins anew at each character."""
-    assert fault(re.compile(pattern), searches=True) is not None
-
-
-@pytest.mark.parametrize("pattern", QUICK_TO_FIND.split())
-def test_what_is_quick_to_find_is_called_so(pattern: str) -> None:
-    """Where it cannot begin, or has succeeded."""
-    assert fault(re.compile(pattern), searches=True) is None
-
-
-if __name__ == "__main__":
-    for found in compiled():
-        sys.stdout.write(
-            f"{found[0]}.{found[1]}: {found[2].pattern!r}, "
-            f"searched: {searches(found[0], found[1])}\n"
-        )
+    for pattern in patterns.split():
+        found = fault(re.compile(pattern), searches=searches)
+        assert (found is None) is is_linear, pattern

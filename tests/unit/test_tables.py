@@ -80,42 +80,33 @@ def cluster_kinds() -> dict[str, set[str]]:
 CLUSTER_KINDS = cluster_kinds()
 
 
-@pytest.mark.parametrize("kind", [kind for kind, _ in gateable.REFUSED])
-def test_a_refused_kind_has_a_fixture(kind: str) -> None:
+def test_a_refused_kind_has_a_fixture() -> None:
     """The reason is printed, and compared."""
     config = (FIXTURES / "refused-kinds/config.yaml").read_text()
-    wanted = f"{kind} is no target in tests/fixtures/refused-kinds/config.yaml: add one"
-    assert f"kind: {kind}," in config, wanted
+    for kind, _ in gateable.REFUSED:
+        wanted = f"{kind} is no target in tests/fixtures/refused-kinds/config.yaml: add one"
+        assert f"kind: {kind}," in config, wanted
 
 
-@pytest.mark.parametrize("shape", moments_page.SHAPES, ids=lambda shape: shape.name)
-def test_a_form_of_a_moment_has_a_test_of_what_it_means(shape: moments_page.Shape) -> None:
+def test_a_form_of_a_moment_has_a_test_of_what_it_means() -> None:
     """That the examples are read, and shown, is tested with all of them; here, what comes of it."""
-    wanted = (
-        f"no example of the form {shape.name!r} is in tests/unit/policy/test_moments.py: add one "
-        "to `test_a_beginning` or `test_an_end`, with what it means"
-    )
-    assert any(f'("{example}", ' in MEANINGS for example in shape.examples), wanted
+    where = "`test_a_beginning` or `test_an_end` of tests/unit/policy/test_moments.py"
+    for shape in moments_page.SHAPES:
+        wanted = f"no example of the form {shape.name!r} is in {where}: add one"
+        assert any(f'("{example}", ' in MEANINGS for example in shape.examples), wanted
+    for word in moments.NAMED_DAYS:
+        wanted = f"no example that begins with {word!r} is in {where}: add one"
+        has_test = f'("{word} ' in MEANINGS.lower()
+        assert has_test, wanted
 
 
-@pytest.mark.parametrize("word", moments.NAMED_DAYS)
-def test_a_word_for_days_has_a_test_of_what_it_means(word: str) -> None:
-    """Of which days."""
-    wanted = (
-        f"no example in tests/unit/policy/test_moments.py begins with {word!r}: add one to "
-        "`test_a_beginning`, with what it means"
-    )
-    has_test = f'("{word} ' in MEANINGS.lower()
-    assert has_test, wanted
-
-
-@pytest.mark.parametrize("rule", [rule.id for rule in RULES])
-def test_a_rule_has_a_test(rule: str) -> None:
+def test_a_rule_has_a_test() -> None:
     """By a folder of its name, of what fires and of what nearly does; or a test that names it."""
-    folders = (FIXTURES / "rules" / rule, FIXTURES / "repositories" / rule)
-    is_named = f'"{rule}"' in TESTS or f"rules.{rule.replace('-', '_').upper()}" in TESTS
-    wanted = f"no test has the finding {rule}: add tests/fixtures/rules/{rule}"
-    assert is_named or any(folder.is_dir() for folder in folders), wanted
+    for rule in (rule.id for rule in RULES):
+        folders = (FIXTURES / "rules" / rule, FIXTURES / "repositories" / rule)
+        is_named = f'"{rule}"' in TESTS or f"rules.{rule.replace('-', '_').upper()}" in TESTS
+        wanted = f"no test has the finding {rule}: add tests/fixtures/rules/{rule}"
+        assert is_named or any(folder.is_dir() for folder in folders), wanted
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -183,11 +174,11 @@ ROOMS = re.findall(
 )
 
 
-@pytest.mark.parametrize(("room", "text"), ROOMS, ids=[room for room, _ in ROOMS])
-def test_every_module_of_the_page_about_rooms_exists(room: str, text: str) -> None:
+def test_every_module_of_the_page_about_rooms_exists() -> None:
     """The page names no module that was renamed or removed."""
-    named = {part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")}
-    assert {room, *named} - NO_MODULES <= MODULES
+    for room, text in ROOMS:
+        named = {part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")}
+        assert {room, *named} - NO_MODULES <= MODULES
 
 
 def page(name: str) -> str:

@@ -25,6 +25,7 @@ from api_server import (
     left,
     raw,
 )
+from effort import mostly_slow
 
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
 from krm_windows.gate.objects import dig
@@ -151,12 +152,14 @@ def test_what_nobody_asked_for_is_no_answer(api: Api, cluster: Cluster) -> None:
     assert not observe(APPS, cluster.get(APPS)).suspended
 
 
-@pytest.mark.parametrize("code", [429, 503])
-@pytest.mark.parametrize("method", ["GET", "PATCH"])
+@pytest.mark.parametrize(
+    "busiest", mostly_slow([("GET", 429), ("GET", 503), ("PATCH", 429), ("PATCH", 503)], every=3)
+)
 def test_a_busy_server_is_asked_again_when_it_says(
-    api: Api, run_once: RunOnce, method: str, code: int
+    api: Api, run_once: RunOnce, busiest: tuple[str, int]
 ) -> None:
     """Not before, and the target has not failed."""
+    method, code = busiest
     api.fault(method, "infra", busy("1", code))
     began = monotonic()
     assert run_once(SHUT)
@@ -165,7 +168,8 @@ def test_a_busy_server_is_asked_again_when_it_says(
 
 
 @pytest.mark.parametrize(
-    "later", ["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon", "0"]
+    "later",
+    mostly_slow(["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon", "0"], every=5),
 )
 def test_a_server_that_is_busy_for_long(api: Api, run_once: RunOnce, later: str) -> None:
     """The others come first; then it is asked once more."""
@@ -174,6 +178,7 @@ def test_a_server_that_is_busy_for_long(api: Api, run_once: RunOnce, later: str)
     assert [dig(api.object(name), "spec", "suspend") for name in ("infra", "apps")] == [True, True]
 
 
+@pytest.mark.slow  # three seconds of waiting
 def test_a_server_that_is_busy_for_ever(api: Api, account: Path, port: int) -> None:
     """The target has failed when its time is over, and takes none from the others."""
     api.fault("GET", "infra", *[busy("1")] * 1000)

@@ -613,7 +613,13 @@ def test_a_run_across_the_edge_takes_nothing_back(lab: Lab) -> None:
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
-@pytest.mark.parametrize(("text", "opens"), [(ALL, False), (file("afterClose"), True)])
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [
+        (file("beforeOpen", "afterClose", seconds=0.2), False),
+        (file("afterClose", seconds=0.2), True),
+    ],
+)
 def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str, opens: bool) -> None:  # noqa: FBT001
     """What is open stays open, nothing is started, and nothing opened that a hook is due for.
 

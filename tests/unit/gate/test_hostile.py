@@ -34,7 +34,7 @@ from api_server import (
     said,
     status,
 )
-from effort import mostly_slow
+from effort import crossed, mostly_slow
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import HOOKS, annotation
@@ -74,7 +74,7 @@ HOOK = json.dumps(
 )
 T = TypeVar("T")
 BUSY = 20.0  # seconds that only turn a hang into a failure
-PATIENCE = 1.5  # seconds: all that an endless request gets, and enough for the others when busy
+PATIENCE = 1.0  # seconds: all that an endless request gets, and enough for the others when busy
 RunOnce = Callable[..., bool]
 
 
@@ -257,7 +257,7 @@ def opened(cluster: Said) -> bool:
 @pytest.mark.parametrize(
     "timetable", [SHUT, ALWAYS, ALWAYS._replace(first_apply="Wait")], ids=["shut", "open", "wait"]
 )
-@pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
+@pytest.mark.parametrize("by", mostly_slow(["krm-windows", "kustomize-controller"], every=2))
 # By thirds, of which each has values of several types.
 @pytest.mark.parametrize("third", mostly_slow(range(3), every=3))
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str, third: int) -> None:
@@ -307,11 +307,13 @@ NOT_JSON = [
 ]
 
 
-@pytest.mark.parametrize("content", NOT_JSON, ids=range(len(NOT_JSON)))
-@pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_body_that_is_no_object(api: Api, run_once: RunOnce, method: str, content: bytes) -> None:
+METHODS = ("GET", "PATCH")
+
+
+@pytest.mark.parametrize(("method", "number"), crossed(METHODS, range(len(NOT_JSON))))
+def test_a_body_that_is_no_object(api: Api, run_once: RunOnce, method: str, number: int) -> None:
     """Deep, doubled, cut off, in another charset: the target fails, the other is closed."""
-    api.fault(method, "infra", *[body(content)] * 10)
+    api.fault(method, "infra", *[body(NOT_JSON[number])] * 10)
     assert not run_once(SHUT)
     assert suspended(api, "apps") is True
 
@@ -371,11 +373,10 @@ def test_a_failure_that_is_no_json(api: Api, port: int, account: Path) -> None:
     assert raised.value.status == 502
 
 
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-@pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_an_answer_that_is_no_http(api: Api, run_once: RunOnce, method: str, answer: bytes) -> None:
+@pytest.mark.parametrize(("method", "answer"), crossed(METHODS, ANSWERS))
+def test_an_answer_that_is_no_http(api: Api, run_once: RunOnce, method: str, answer: str) -> None:
     """The target fails, the other is closed."""
-    api.fault(method, "infra", *[raw(answer)] * 10)
+    api.fault(method, "infra", *[raw(ANSWERS[answer])] * 10)
     assert not run_once(SHUT)
     assert suspended(api, "apps") is True
 
@@ -440,13 +441,13 @@ FLOODS = {
 }
 
 
-@pytest.mark.parametrize("drip", DRIPS.values(), ids=DRIPS)
-def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: Fault) -> None:
+@pytest.mark.parametrize("drip", mostly_slow(DRIPS, every=4))
+def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: str) -> None:
     """However steadily it comes, the request ends in its time.
 
     So the target has failed, and the other is closed.
     """
-    api.fault("GET", "infra", *[drip] * 2)
+    api.fault("GET", "infra", *[DRIPS[drip]] * 2)
     began = monotonic()
     assert not run_once(SHUT, timeout=PATIENCE)
     assert suspended(api, "apps") is True
@@ -611,13 +612,11 @@ def test_the_time_of_a_run() -> None:
 
 # --- Around the run -------------------------------------------------------------------------------
 
+HOOKED = partial(hooks.run, text=HOOK, pause=0.01, grace=0.0)
 AROUND = [
-    pytest.param(partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
-    pytest.param(events.run, id="events"),
-    pytest.param(
-        partial(events.run, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0)),
-        id="hooks and events",
-    ),
+    pytest.param(partial(events.run, around=HOOKED), id="hooks and events"),
+    pytest.param(HOOKED, id="hooks", marks=pytest.mark.slow),
+    pytest.param(events.run, id="events", marks=pytest.mark.slow),
 ]
 FAULTS = {
     "deep": body(b"[" * 200_000),
@@ -669,7 +668,9 @@ def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(
         )
     api.fault("POST", "jobs", *[fault] * 1000)
     assert not run_once(
-        MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), timeout=0.2
+        MORNING,
+        around=partial(HOOKED, text=HOOK.replace('"seconds": 1', '"seconds": 0.1')),
+        timeout=0.2,
     )
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
 
@@ -699,7 +700,7 @@ def test_notes_that_are_ahead_of_every_run(api: Api, run_once: RunOnce) -> None:
     for name in ("infra", "apps"):
         api.fault("GET", name, *[ahead] * 100_000)
         api.fault("PATCH", name, *[status(409)] * 100_000)
-    assert not run_once(MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
+    assert not run_once(MORNING, around=HOOKED)
     assert [suspended(api, name) for name in ("infra", "apps")] == [None, None]
 
 

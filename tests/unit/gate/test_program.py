@@ -267,6 +267,7 @@ def test_no_answer_for_one_target(
     assert not run_once(SHUT)
 
 
+@pytest.mark.slow  # as long as 24 requests that are stalled
 def test_a_patch_that_timed_out_is_tried_again(api: Api, run_once: RunOnce) -> None:
     """Many Jobs start at one edge, and the server stalls the first patch of each target.
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 from api_server import Api, Json, managed
+from effort import mostly_slow
 
 from krm_windows.cli import main
 from krm_windows.gate.annotations import HOLD, annotation
@@ -158,30 +159,25 @@ def lab(api: Api, port: int, account: Path, programs: Path) -> Lab:
     return Lab(api, programs, account, environment)
 
 
-BOTH_WAYS = pytest.mark.parametrize(
-    "versions",
-    [("earlier", "today"), ("today", "earlier"), ("earlier", "image"), ("image", "today")],
-    ids=" to ".join,
-)
+WAYS = [("earlier", "today"), ("earlier", "image"), ("today", "earlier"), ("image", "today")]
+BOTH_WAYS = pytest.mark.parametrize("versions", mostly_slow(WAYS, every=2), ids=" to ".join)
+TURNS: dict[str, tuple[Kind, Changed, Changed]] = {
+    "state": (KUSTOMIZATION, {}, OPEN),
+    "HelmRelease": (HELM_RELEASE, {}, OPEN),
+    "override": (KUSTOMIZATION, {}, OPENING),
+    "released": (KUSTOMIZATION, {}, {"releases": True}),
+    "override over": (KUSTOMIZATION, CLOSING, OPEN),
+}
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize(
-    ("kind", "closed_by", "opened_by"),
-    [
-        (KUSTOMIZATION, {}, OPEN),
-        (HELM_RELEASE, {}, OPEN),
-        (KUSTOMIZATION, {}, OPENING),
-        (KUSTOMIZATION, {}, {"releases": True}),
-        (KUSTOMIZATION, CLOSING, OPEN),
-    ],
-    ids=["state", "HelmRelease", "override", "released", "override over"],
-)
+@pytest.mark.parametrize("turn", mostly_slow(TURNS, every=4))
 def test_what_one_has_closed_the_other_opens(
-    lab: Lab, versions: tuple[str, str], kind: Kind, closed_by: Changed, opened_by: Changed
+    lab: Lab, versions: tuple[str, str], turn: str
 ) -> None:
     """However it was closed, and whatever opens it; before that the other keeps it closed."""
     first, second = versions
+    kind, closed_by, opened_by = TURNS[turn]
     lab.add(kind)
     lab.run(first, **closed_by)
     assert lab.state == (True, True)
@@ -216,7 +212,7 @@ def test_a_run_that_is_late_changes_nothing_for_long(lab: Lab, versions: tuple[s
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize("by", ["kubectl-annotate", HOLDER])
+@pytest.mark.parametrize("by", mostly_slow([HOLDER, "kubectl-annotate"], every=2))
 def test_what_a_person_holds_stays_closed(lab: Lab, versions: tuple[str, str], by: str) -> None:
     """Whichever version has closed it; once it is held no longer, it opens."""
     first, second = versions

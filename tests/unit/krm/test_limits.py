@@ -4,11 +4,12 @@ That is a time that grows with its length.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 import yaml
 from calls import APPS, HEAD, POLICY, Answer, as_item, call, indented, program, wire
+from effort import crossed, mostly_slow
 from work import calls
 
 from krm_windows import krm
@@ -54,12 +55,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-@pytest.mark.parametrize("where", ["config", "item", "file", "document"])
+@pytest.mark.parametrize(
+    ("where", "case"), crossed(["config", "item", "file", "document"], REFUSED)
+)
 def test_P12_what_exhausts_is_refused_and_the_items_come_back(
-    text: str, where: str, tmp_path: object
+    where: str, case: str, tmp_path: object
 ) -> None:
     """As configuration, as an item that is looked into, and in both protocols."""
+    text = REFUSED[case]
     assert len(text) < 3 * 10**6
     answers: list[Answer] = []
 
@@ -82,7 +85,7 @@ def test_P12_what_exhausts_is_refused_and_the_items_come_back(
     assert expected.encode() in answer.out
 
 
-@pytest.mark.parametrize("tool", ["explain", "calendar", "state", "check"])
+@pytest.mark.parametrize("tool", mostly_slow(["explain", "calendar", "state", "check"], every=4))
 def test_a_bomb_in_a_file_is_reported_with_the_file(tool: str, tmp_path: object) -> None:
     """A command names the file and the line, and ends with 1."""
     path = f"{tmp_path}/policy.yaml"
@@ -203,13 +206,14 @@ def test_status_of_json_that_is_too_deep(tmp_path: object) -> None:
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.parametrize(
-    "header", ["|", ">", "|+", ">+", "|-", "|2", ">2+", "|+2", "!!str |", "&a |+", "| # text"]
-)
-@pytest.mark.parametrize("end", ["\n", " \n", "\n\n", "\n \n"])
-@pytest.mark.parametrize("config", ["spec", "bad", "none"])
-def test_what_follows_a_block_scalar_does_not_change_it(header: str, end: str, config: str) -> None:
+HEADERS = ["|", ">", "|+", ">+", "|-", "|2", ">2+", "|+2", "!!str |", "&a |+", "| # text"]
+LAST = product(HEADERS, ["\n", " \n", "\n\n", "\n \n"], ["spec", "bad", "none"])
+
+
+@pytest.mark.parametrize("last", mostly_slow(LAST, every=5))
+def test_what_follows_a_block_scalar_does_not_change_it(last: tuple[str, str, str]) -> None:
     """Whatever is put behind the last item: objects of ours, or results."""
+    header, end, config = last
     policy = {"spec": POLICY, "bad": POLICY.replace("Mon", "Mom"), "none": ""}[config]
     given = f"functionConfig:\n{indented(policy)}" if policy else ""
     data = f"{HEAD}{given}items:\n{as_item(APPS)}- kind: A\n  x: {header}\n    y\n\n    z{end}"
@@ -256,12 +260,13 @@ BARE = [
 ]
 
 
-@pytest.mark.parametrize("key", BARE)
-@pytest.mark.parametrize(
-    "place", ["apiVersion:", "kind: R", "items:", "functionConfig:", "results", ""]
-)
-def test_P12_a_key_without_a_value(key: str, place: str) -> None:
+PLACES = ["apiVersion:", "kind: R", "items:", "functionConfig:", "results", ""]
+
+
+@pytest.mark.parametrize("written", mostly_slow(product(BARE, PLACES), every=5))
+def test_P12_a_key_without_a_value(written: tuple[str, str]) -> None:
     """At the top level it is read as YAML has it, and what was given comes back."""
+    key, place = written
     text = wire(APPS)
     data = (
         text.replace(place, f"{key}\n{place}", 1) if place in text and place else f"{text}{key}\n"
@@ -270,10 +275,10 @@ def test_P12_a_key_without_a_value(key: str, place: str) -> None:
     if answer.code:
         assert (answer.code, answer.out) == (1, data.encode())
         return
-    given, written = (krm.value(krm.parse(each)) for each in (data, answer.out.decode()))
-    assert isinstance(given, dict)
-    assert isinstance(written, dict)
-    assert {**written, "items": None} == {**given, "items": None}
+    before, after = (krm.value(krm.parse(each)) for each in (data, answer.out.decode()))
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    assert {**after, "items": None} == {**before, "items": None}
     assert answer.items[0]["metadata"]["name"] == "apps"
 
 

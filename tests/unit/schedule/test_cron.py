@@ -3,6 +3,7 @@
 import calendar
 import json
 from collections.abc import Iterable
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -48,39 +49,25 @@ def test_the_longest_months_are_those_of_a_leap_year() -> None:
         assert length == calendar.monthrange(2028, month)[1]
 
 
-@pytest.mark.parametrize(
-    "vector", [v for v in VECTORS if "error" in v], ids=lambda v: repr(v["schedule"])
-)
-def test_refuses_what_the_reference_refuses(vector: Vector) -> None:
-    """A schedule that ParseStandard refuses is refused."""
-    with pytest.raises(cron.CronError):
-        cron.parse(vector["schedule"])
+def test_takes_what_the_reference_takes() -> None:
+    """A schedule that ParseStandard refuses is refused, and one that it accepts is accepted."""
+    for vector in VECTORS:
+        with pytest.raises(cron.CronError) if "error" in vector else nullcontext():
+            cron.parse(vector["schedule"])
 
 
-@pytest.mark.parametrize("schedule", sorted({v["schedule"] for v in VECTORS if "next" in v}))
-def test_accepts_what_the_reference_accepts(schedule: str) -> None:
-    """A schedule that ParseStandard accepts is accepted."""
-    assert cron.parse(schedule) is not None
-
-
-@pytest.mark.parametrize(
-    "vector",
-    [
-        v
-        for v in VECTORS
-        if "next" in v and v["timeZone"] in ("", "UTC") and v["schedule"][0] not in "@C"
-    ],
-    ids=lambda v: f"{v['schedule']} {v['from']}",
-)
-def test_fires_when_the_reference_fires(vector: Vector) -> None:
+def test_fires_when_the_reference_fires() -> None:
     """In UTC the recurrence names the minutes at which the reference fires.
 
     No clock ever changes there.
     """
-    recurrence = cron.parse(vector["schedule"]).recurrence
-    start = datetime.fromisoformat(vector["from"]).astimezone(UTC).replace(tzinfo=None)
-    assert recurrence is not None
-    assert runs(recurrence, start, len(vector["next"])) == vector["next"]
+    for vector in VECTORS:
+        is_plain = vector["timeZone"] in ("", "UTC") and vector["schedule"][:1] not in "@C"
+        if "next" in vector and is_plain:
+            recurrence = cron.parse(vector["schedule"]).recurrence
+            start = datetime.fromisoformat(vector["from"]).astimezone(UTC).replace(tzinfo=None)
+            assert recurrence is not None, vector
+            assert runs(recurrence, start, len(vector["next"])) == vector["next"], vector
 
 
 @pytest.mark.parametrize(
