@@ -207,18 +207,19 @@ async def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason =
 )
 async def preview(call: ReadCluster, strict: Strict = False) -> Response:  # noqa: FBT002 - likewise
     """Preview a change: findings and hours. Nothing is saved."""
-    now = call.windows.now()
     body, media_type = await call.body(MERGE_PATCH, JSON, YAML)
+    order, place = Order(call.caller), call.place
     if media_type == MERGE_PATCH:
         change = _patch(call, body)
     else:
         new = _identified(call, bodies.parsed_policy(body, media_type))
-        if call.windows.is_new(call.place.namespace, call.place.name):
-            file, made = await call.run(call.writer.preview_new, call.place, new, now, call.caller)
+        snapshot = call.windows.snapshot
+        if (place.namespace, place.name) not in snapshot.policies:
+            file, made = await call.run(call.writer.preview_new, snapshot, place, new, order)
             return _previewed(call, file, made, None, strict=strict)
         change = _replaced(call, new, media_type)
     stored = call.stored()
-    proposal = await call.run(call.writer.preview, stored, change, now, call.caller)
+    proposal = await call.run(call.writer.preview, stored, change, order)
     return _previewed(call, stored.file, proposal, stored, strict=strict)
 
 

@@ -11,7 +11,6 @@ from krm_windows.service.admission import Anybody
 from krm_windows.service.handlers import as_json
 from krm_windows.service.problems import Problem
 from krm_windows.service.routing import Route, operation_id
-from krm_windows.service.windows import Reach
 
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 router = APIRouter(route_class=Route, tags=["operations"], generate_unique_id_function=operation_id)
@@ -26,13 +25,15 @@ async def get_health(call: Anybody) -> Response:
 @router.get("/readyz", response_model=models.Health)
 async def get_readiness(call: Anybody) -> Response:
     """Say whether the repository can be read and written."""
-    health = call.windows.health()
-    if not health.ready:
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, health.detail)
-    found = {"status": "ready", "commit": health.commit}
+    windows = call.windows
+    # Ready as long as the last look at the branch went well: a remote out of reach keeps nobody
+    # from reading.
+    if windows.problem:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, windows.problem)
+    found = {"status": "ready", "commit": windows.snapshot.commit}
     # Why it cannot be reached is not for everybody: its address may be in it.
-    if health.remote is not Reach.NONE:
-        found["remote"] = health.remote.value
+    if windows.settings.remote is not None:
+        found["remote"] = windows.reach
     return as_json(found)
 
 
@@ -40,22 +41,21 @@ async def get_readiness(call: Anybody) -> Response:
 async def get_metrics(call: Anybody) -> Response:
     """Return metrics for Prometheus."""
     windows = call.windows
-    health = windows.health()
-    count = sum(len(stored) for stored in windows.snapshot.policies.values())
+    snapshot = windows.snapshot
     gauges = {
-        "krm_windows_policies": ("Policies that are served.", count),
-        "krm_windows_unreadable_files": (
+        "policies": ("Policies that are served.", len(list(snapshot.every()))),
+        "unreadable_files": (
             "Files that may hold policies and cannot be read.",
-            len(windows.snapshot.unreadable),
+            len(snapshot.unreadable),
         ),
-        "krm_windows_ready": ("Whether the repository can be read and written.", int(health.ready)),
+        "ready": ("Whether the repository can be read and written.", not windows.problem),
     }
     # Unknown is neither: an alert waits for the first try.
-    if health.remote in (Reach.REACHED, Reach.FAILED):
+    if windows.settings.remote is not None and windows.reach != "NotTried":
         text = "Whether the remote could be fetched when it was last tried."
-        gauges["krm_windows_remote_reached"] = (text, int(health.remote is Reach.REACHED))
+        gauges["remote_reached"] = (text, windows.reach == "Reached")
     registry = CollectorRegistry()
     for name, (text, number) in gauges.items():
-        Gauge(name, text, registry=registry).set(number)
+        Gauge(f"krm_windows_{name}", text, registry=registry).set(number)
     body = generate_latest(registry) + generate_latest(call.service.log.registry)
     return Response(body, headers={"Content-Type": METRICS})

@@ -7,6 +7,7 @@ it; it is rendered again in a temporary directory with the files of the commit.
 
 import posixpath
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
@@ -60,7 +61,7 @@ class Renderer:
         self._renew = renew
         # Of each content, which never changes.
         self._lines: dict[str, bytes] = {}
-        self._outputs: Recent[list[Output]] = Recent(_MOST_COMMITS)
+        self.outputs = lru_cache(_MOST_COMMITS)(self._listed)
         self._checked: Recent[Sequence[RenderedDirectory]] = Recent(_MOST_CHECKED)
 
     def renewals(self, commit: str, new: KubeObject, edit: Edit) -> list[Renewal]:
@@ -89,21 +90,12 @@ class Renderer:
             every = self.rendered(commit, stored)
             renewals = self._renewed(commit, every) if every else []
             found = [each.directory(in_git=True) for each in renewals]
-            self.remember(commit, stored, found)
+            self._checked.put((commit, stored.file, _name(stored)), found)
         return found
-
-    def remember(
-        self, commit: str, stored: Stored, directories: Sequence[RenderedDirectory]
-    ) -> None:
-        """Keep what is known of what was rendered from a policy."""
-        self._checked.put((commit, stored.file, _name(stored)), directories)
 
     def checked(self, commit: str, stored: Stored) -> Sequence[RenderedDirectory] | None:
-        """Return the same if it is known already, or at once; else None."""
-        found = self._checked.get((commit, stored.file, _name(stored)))
-        if found is None and self.knows(commit) and not self.rendered(commit, stored):
-            return []
-        return found
+        """Return the same if it is known already; else None."""
+        return self._checked.get((commit, stored.file, _name(stored)))
 
     def _renewed(
         self, commit: str, every: Sequence[Output], edit: Edit | None = None
@@ -117,22 +109,13 @@ class Renderer:
         """Return what was rendered from a policy."""
         return outputs.of_policy(self.outputs(commit), stored.file, _name(stored))
 
-    def outputs(self, commit: str) -> list[Output]:
-        """Return all that was rendered into a commit, which is read once."""
-        found = self._outputs.get(commit)
-        if found is None:
-            listed = [
-                each
-                for each in self._branch.files(commit, "")
-                if posixpath.basename(each.path) == KUSTOMIZATION and each.size <= _LARGEST
-            ]
-            found = outputs.collect((each.path, self._beginning(each)) for each in listed)
-            self._outputs.put(commit, found)
-        return found
-
-    def knows(self, commit: str) -> bool:
-        """Whether a commit was read already."""
-        return self._outputs.get(commit) is not None
+    def _listed(self, commit: str) -> list[Output]:
+        """Return all that was rendered into a commit."""
+        return outputs.collect(
+            (each.path, self._beginning(each))
+            for each in self._branch.files(commit, "")
+            if posixpath.basename(each.path) == KUSTOMIZATION and each.size <= _LARGEST
+        )
 
     def resources(self, commit: str, stored: Stored) -> list[KubeObject]:
         """Return the resources that a policy's targets are among.

@@ -8,9 +8,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem
-from krm_windows.service.recent import Recent
 from krm_windows.service.rendering import Renderer
 from krm_windows.service.resources import Resources
 from krm_windows.service.settings import Settings
@@ -31,30 +29,8 @@ from krm_windows.system.git_program import RemoteError
 # A change waits for the one before it, which takes a second at most, or for the remote.
 _PATIENCE = 20.0
 _PAUSE = 0.02
-# Commits that are kept for what a page asks: the last change of each file.
-_MOST_LATEST = 5_000
-
-
-class Reach(Enum):
-    """What came of the last try to fetch the remote, as an answer says it."""
-
-    NONE = "None"
-    UNTRIED = "NotTried"
-    REACHED = "Reached"
-    FAILED = "Unreachable"
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Whether the service can answer, and what is wrong otherwise.
-
-    A `remote` out of reach keeps nobody from reading, so the service is ready all the same.
-    """
-
-    ready: bool
-    detail: str
-    commit: str
-    remote: Reach
+# Histories of files that are kept, for pages: of each file, the last change above all.
+_MOST_LOGS = 5_000
 
 
 class Windows:
@@ -76,13 +52,13 @@ class Windows:
             resources = Resources(self.renderer, lambda: self._snapshot.commit)
         self.evaluator = Evaluator(resources)
         self.waiting = Waiting(settings, self.branch)
-        self._latest: Recent[Entry] = Recent(_MOST_LATEST)
-        self._writing = threading.Lock()
+        self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()
-        self._error = ""
-        self._reach = Reach.NONE
+        # Why the branch could not be read; empty where it could.
+        self.problem = ""
+        # What came of the last try to fetch the remote, as an answer says it.
+        self.reach = "NotTried"
         if settings.remote is not None:
-            self._reach = Reach.UNTRIED
             self.branch.git.check_remote(settings.remote)
         # Nothing is served before it can be read.
         tip = self._tip()
@@ -101,10 +77,6 @@ class Windows:
         """Return a policy; raises Problem where there is none, or where several files have it."""
         return one(self._snapshot, namespace, name, file)
 
-    def is_new(self, namespace: str, name: str) -> bool:
-        """Say whether there is no policy of that name yet."""
-        return (namespace, name) not in self._snapshot.policies
-
     def refresh(self) -> Snapshot:
         """Look at the branch, and read what has changed; return the policies."""
         with self._reading:
@@ -118,9 +90,9 @@ class Windows:
         """Look at the branch."""
         try:
             self.refresh()
-            self._error = ""
+            self.problem = ""
         except (WorkspaceError, OSError) as error:
-            self._error = str(error)
+            self.problem = str(error)
 
     def maintain(self) -> None:
         """Pack the repository's objects, if Git finds that they are too many."""
@@ -129,71 +101,63 @@ class Windows:
 
     def fetch(self) -> None:
         """Take over what the remote has more than the branch."""
-        remote = self.settings.remote
-        if remote is None:
+        if self.settings.remote is None:
             return
         with self.alone():
             try:
-                theirs = self.branch.fetch(remote)
+                self._take_over(self.settings.remote)
             except RemoteError:
-                self._reach = Reach.FAILED
+                self.reach = "Unreachable"
                 raise
-            self._reach = Reach.REACHED
-            self.catch_up(theirs)
+            self.reach = "Reached"
 
-    def catch_up(self, theirs: str) -> None:
-        """Move the branch to a commit of the remote that has all of its own; else leave it."""
+    def catch_up(self) -> None:
+        """Take over what the remote has more, before a change is made anew; raises Problem."""
+        remote = self.settings.remote
+        # Commits here that the remote does not have: a person has to bring both together.
+        if remote is not None and not self._take_over(remote):
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"the branch {self.branch.name} here and at {remote} have diverged",
+            )
+
+    def push(self, commit: str) -> None:
+        """Have the branch at the remote lead to a commit, where there is a remote."""
+        if self.settings.remote is not None:
+            self.branch.git.push(self.settings.remote, commit, self.branch.ref)
+
+    def _take_over(self, remote: str) -> bool:
+        """Move the branch to the remote's commit; False where that lacks some that are here."""
+        theirs = self.branch.fetch(remote)
         tip = self._tip()
-        # What is here and not there yet is pushed with the next change.
-        if theirs == tip or not self.branch.is_ancestor(tip, theirs):
-            return
-        self.branch.move(theirs, tip)
-        self.refresh()
+        if not self.branch.is_ancestor(tip, theirs):
+            return False
+        if theirs != tip:
+            self.branch.move(theirs, tip)
+            self.refresh()
+        return True
 
     def history(self, stored: Stored, count: int) -> list[Entry]:
         """Return the latest commits that changed the file of a policy, newest first."""
-        return self.branch.log(self._snapshot.commit, count, stored.file)
-
-    def latest(self, stored: Stored) -> Entry | None:
-        """Return the latest commit that changed the file of a policy; it is looked up once."""
         # A commit has one history, so the answer never changes.
-        key = (self._snapshot.commit, stored.file)
-        found = self._latest.get(key)
-        if found is None:
-            for found in self.history(stored, 1):
-                self._latest.put(key, found)
-        return found
-
-    def health(self) -> Health:
-        """Say whether there is anything in the way of answering."""
-        # Ready as long as the last look at the branch went well.
-        return Health(not self._error, self._error, self._snapshot.commit, self._reach)
+        return self._log(self._snapshot.commit, count, stored.file)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep every other writer out, here and in other processes; raises Problem if it lasts."""
-        # Threads of this process first: flock is for the others.
-        if not self._writing.acquire(timeout=_PATIENCE):
-            raise _busy("another change is in progress")
-        try:
-            with self._locked():
-                yield
-        finally:
-            self._writing.release()
-
-    def _locked(self) -> ExitStack:
-        """Lock out other processes; raises Problem where one of them has the lock for too long."""
         ends = time.monotonic() + _PATIENCE
-        held = ExitStack()
-        while True:
-            try:
-                held.enter_context(locks.alone(self.folder))
-            except WorkspaceError as error:
-                if time.monotonic() > ends:
-                    raise _busy(str(error)) from None
-                time.sleep(_PAUSE)
-            else:
-                return held
+        with ExitStack() as held:
+            while True:
+                try:
+                    held.enter_context(locks.alone(self.folder))
+                    break
+                except WorkspaceError as error:
+                    if time.monotonic() > ends:
+                        raise Problem(
+                            HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers={"Retry-After": "1"}
+                        ) from None
+                    time.sleep(_PAUSE)
+            yield
 
     def _tip(self) -> str:
         tip = self.branch.tip()
@@ -222,10 +186,4 @@ def _below(directory: Path, branch: Branch) -> str:
     """Return the directory whose policies are served as a path from the top; empty for all."""
     # Resolved: Git knows the top without symbolic links.
     below = directory.resolve().relative_to(branch.layout.top).as_posix()
-    if below == ".":
-        return ""
-    return below
-
-
-def _busy(why: str) -> Problem:
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, why, headers={"Retry-After": "1"})
+    return "" if below == "." else below

@@ -1,15 +1,14 @@
 """Changes of policies: what a pull request does, then one commit with the caller as author."""
 
 import hashlib
+import posixpath
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from itertools import chain
-from posixpath import normpath
 
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
@@ -28,17 +27,17 @@ from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
 from krm_windows.service.windows import Windows, one
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Edit, Entry, File
+from krm_windows.system.git_branch import Edit, Entry
 from krm_windows.system.git_program import MovedError, RemoteError
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
-# How often a change is made anew when the remote has moved meanwhile.
+# How often a change is made anew when the branch has moved meanwhile, here or at the remote.
 _ATTEMPTS = 5
 # A tag as it is given out: the object of the file, with an ending for another form of it.
 _TAG = re.compile(r'"([0-9a-f]{40,64})(-json)?"')
-# How far back a key is known: in memory, and in the history when the service starts.
+# Commits in which a key is looked for.
 _MOST_KEYS = 1000
 # Trailers of a commit (git-interpret-trailers(1)); the reason above them has one line.
 _KEYED = re.compile(r"^Idempotency-Key: ([0-9a-f]{64})/([0-9a-f]{64})$", re.MULTILINE)
@@ -70,7 +69,7 @@ class Order:
     """
 
     caller: Caller
-    reason: str
+    reason: str = ""
     if_match: str | None = None
     urgent: bool = False
     strict: bool = False
@@ -84,20 +83,19 @@ class Outcome:
     """What became of a change; `commit` is None where there was nothing to write.
 
     `stored` is the policy as it is now, None where it is gone. `branch` is the one on which the
-    change is proposed, None where it is made; the address of the pull request is known until the
-    service ends. `rendered` are the directories that are rendered from the policy with the change,
-    None where that is not known.
+    change is proposed, None where it is made. `rendered` are the directories that are rendered from
+    the policy with the change, None where that is not known.
     """
 
     place: Place
     file: str
     proposal: Proposal | None
-    commit: str | None
-    stored: Stored | None
+    stored: Stored | None = None
     override: str | None = None
-    is_replayed: bool = False
+    commit: str | None = None
     branch: str | None = None
     pull_request: str | None = None
+    is_replayed: bool = False
     is_pushed: bool = False
     rendered: tuple[RenderedDirectory, ...] | None = None
 
@@ -111,34 +109,28 @@ class Outcome:
         return ["reconcile"] if self.is_pushed else ["push", "reconcile"]
 
     def record(self) -> Record:
-        """Return it as JSON says it."""
-        return {
+        """Return it as JSON says it; what it has not is left out."""
+        found: Record = {
             "policy": self.place.title,
             "file": self.file,
             "written": self.commit is not None and self.branch is None,
             "commit": self.commit,
             "missing": self.missing,
             "rendered": stages.records(self.rendered),
-            **self._named(),
-            **self._requested(),
             **proposed(self.proposal, self.file),
         }
-
-    def _requested(self) -> Record:
-        if self.branch is None:
-            return {}
-        found: Record = {"branch": self.branch}
+        if self.override is not None:
+            summary = self.proposal.spoken_turns if self.proposal is not None else ""
+            found |= {"override": self.override, "summary": summary}
+        if self.branch is not None:
+            found["branch"] = self.branch
         if self.pull_request:
             found["pullRequest"] = self.pull_request
         return found
 
-    def _named(self) -> Record:
-        if self.override is None:
-            return {}
-        summary = ""
-        if self.proposal is not None:
-            summary = self.proposal.spoken_turns
-        return {"override": self.override, "summary": summary}
+
+# What a change comes to: the files to write, and what is to be said of it.
+_Made = tuple[Outcome, list[Edit]]
 
 
 def proposed(proposal: Proposal | None, file: str) -> Record:
@@ -151,21 +143,9 @@ def proposed(proposal: Proposal | None, file: str) -> Record:
     }
 
 
-def _listed(kustomization: bytes) -> set[str]:
-    """Return what any list of a kustomization names, such as `resources` and `transformers`.
-
-    One that cannot be read builds nothing anyhow.
-    """
-    fields = read(kustomization)
-    return set(map(normpath, listed(fields, fields)))
-
-
 def entity_tag(stored: Stored, *, json: bool) -> str:
     """Return the strong entity tag of a policy, which another form of it has not."""
-    ending = ""
-    if json:
-        ending = "-json"
-    return f'"{stored.blob}{ending}"'
+    return f'"{stored.blob}{"-json" if json else ""}"'
 
 
 class Writer:
@@ -175,73 +155,147 @@ class Writer:
         """Write to the branch of some policies."""
         self._windows = windows
         self._renderer = windows.renderer
-        # What was asked for under keys; from the history of the branch, and since then.
-        self._known: OrderedDict[str, _Keyed] | None = None
 
-    def preview(
-        self,
-        stored: Stored,
-        change: Change,
-        at: datetime,
-        caller: Caller,
-        *,
-        urgent: bool = False,
-    ) -> Proposal:
+    def preview(self, stored: Stored, change: Change, order: Order) -> Proposal:
         """Say what would come of a change, to whom it is allowed, and write nothing."""
-        return self._proposal(stored, change, at, caller, urgent=urgent)
+        old = stored.config.as_read()
+        at = self._windows.now()
+        with _understood():
+            new = change(old)
+            permissions.check(order.caller, old, new)
+            # From the minute on, as windows know no seconds.
+            begins = at.replace(second=0, microsecond=0)
+            view = View(at, Period(begins, self._windows.settings.days_compared), order.urgent)
+            items = self._resources(stored, old, new)
+            return propose(old, new, items, view, partial(self._gated, items))
 
     def preview_new(
-        self, place: Place, new: KubeObject, at: datetime, caller: Caller
+        self, snapshot: Snapshot, place: Place, new: KubeObject, order: Order
     ) -> tuple[str, Proposal]:
         """Say what would come of a policy that is not there, and in which file it would be."""
-        permissions.check(caller, None, new)
-        return self._new_file(self._windows.snapshot, place), introduce(new, [], at)
+        with _understood():
+            permissions.check(order.caller, None, new)
+            return self._new_file(snapshot, place), introduce(new, [], self._windows.now())
 
     def change(self, place: Place, change: Change, order: Order) -> Outcome:
         """Change a policy that is there."""
-        windows = self._windows
-        with windows.alone():
-            snapshot = windows.refresh()
+
+        def make(snapshot: Snapshot) -> _Made:
             stored = one(snapshot, place.namespace, place.name, place.file)
             # Before the version is compared: it was the right one when it was made.
             replayed = self._replayed(order, place, stored)
             if replayed is not None:
-                return replayed
+                return replayed, []
             _check(order, stored)
-            proposal = self._proposal(
-                stored, change, windows.now(), order.caller, urgent=order.urgent
-            )
-            self._refuse(proposal, order, stored.file)
+            proposal = self.preview(stored, change, order)
+            _refuse(proposal, order, stored.file)
             # With the mode that it had: an executable file stays one.
             edit = Edit(stored.file, proposal.content, stored.mode)
             edits, directories = self._with_rendered(snapshot, edit, proposal.new)
             # What is rendered may be stale although the policy stays as it is.
             if not proposal.changes_text:
                 edits.remove(edit)
-            # An empty commit would say that somebody changed something.
-            if not edits:
-                return Outcome(place, stored.file, proposal, None, stored, rendered=directories)
-            outcome = Outcome(
-                place, stored.file, proposal, None, stored, order.override, rendered=directories
-            )
-            outcome = self._commit_or_propose(outcome, edits, order, snapshot.commit)
-            self._remember(order, outcome)
-        return outcome
+            outcome = Outcome(place, stored.file, proposal, stored, order.override)
+            return replace(outcome, rendered=directories), edits
+
+        return self._write(make, order)
 
     def create(self, place: Place, new: KubeObject, order: Order) -> Outcome:
         """Put a policy that is not there into a file of its own."""
+
+        def make(snapshot: Snapshot) -> _Made:
+            if (place.namespace, place.name) in snapshot.policies:
+                raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} already exists")
+            file, proposal = self.preview_new(snapshot, place, new, order)
+            _refuse(proposal, order, file)
+            edits, directories = self._with_rendered(snapshot, Edit(file, proposal.content), new)
+            return Outcome(place, file, proposal, rendered=directories), edits
+
+        return self._write(make, order)
+
+    def remove(self, place: Place, order: Order) -> Outcome:
+        """Take a policy out of its file, and the file away where nothing else is in it."""
+
+        def make(snapshot: Snapshot) -> _Made:
+            stored = one(snapshot, place.namespace, place.name, place.file)
+            with _understood():
+                permissions.check(order.caller, stored.config, None)
+            _check(order, stored)
+            self._check_not_rendered(snapshot, stored)
+            # None removes the file; what is in it beside the policy keeps it.
+            content: bytes | None = None
+            if not stored.is_alone:
+                config = stored.config
+                content = config.source[: config.start] + config.source[config.end :]
+            else:
+                self._check_unnamed(snapshot, stored)
+            # What is rendered is not removed, so that nothing is.
+            directories = None if self._renderer is None else ()
+            outcome = Outcome(place, stored.file, None, rendered=directories)
+            return outcome, [Edit(stored.file, content, stored.mode)]
+
+        return self._write(make, order)
+
+    def _write(self, make: Callable[[Snapshot], _Made], order: Order) -> Outcome:
+        """Commit what `make` makes of the policies, and push it, or propose it.
+
+        Where the branch has moved meanwhile, here or at the remote, all of it is made anew.
+        """
         windows = self._windows
-        permissions.check(order.caller, None, new)
         with windows.alone():
-            snapshot = windows.refresh()
-            _check_absent(snapshot, place)
-            file = self._new_file(snapshot, place)
-            proposal = introduce(new, [], windows.now())
-            self._refuse(proposal, order, file)
-            edit = Edit(file, proposal.content)
-            edits, directories = self._with_rendered(snapshot, edit, new)
-            outcome = Outcome(place, file, proposal, None, None, rendered=directories)
-            return self._commit_or_propose(outcome, edits, order, snapshot.commit)
+            for _ in range(_ATTEMPTS):
+                snapshot = windows.refresh()
+                outcome, edits = make(snapshot)
+                # An empty commit would say that somebody changed something.
+                if not edits:
+                    return outcome
+                message = _message(order, outcome.place)
+                people = order.caller.person, windows.settings.committer
+                commit = windows.branch.commit(snapshot.commit, edits, message, *people)
+                outcome = replace(outcome, commit=commit)
+                try:
+                    if windows.settings.pull_requests is not None:
+                        return self._propose(windows.settings.pull_requests, message, outcome)
+                    # Pushed first: what a crash leaves of it is fetched by whoever starts next.
+                    windows.push(commit)
+                    windows.branch.move(commit, snapshot.commit)
+                except RemoteError as error:
+                    raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
+                except MovedError as error:
+                    moved = error
+                    windows.catch_up()
+                else:
+                    return self._made(outcome)
+        raise Problem(HTTPStatus.CONFLICT, f"{moved}: try again")
+
+    def _made(self, outcome: Outcome) -> Outcome:
+        """Return what became of a change that is on the branch."""
+        windows = self._windows
+        place = outcome.place
+        found = windows.refresh().policies.get((place.namespace, place.name), ())
+        now = next((stored for stored in found if stored.file == outcome.file), None)
+        return replace(outcome, stored=now, is_pushed=windows.settings.remote is not None)
+
+    def _propose(self, pull_requests: PullRequests, message: str, outcome: Outcome) -> Outcome:
+        """Push a commit to a branch of its own, and open a pull request.
+
+        The branch stays where it is: whoever merges the pull request moves it.
+        """
+        branch, remote = self._windows.branch, self._windows.settings.remote
+        if remote is None or outcome.commit is None:
+            raise WorkspaceError("changes are proposed at a remote, but no remote is configured")
+        name = branch_name(outcome.place.namespace, outcome.place.name, outcome.commit)
+        ref = f"refs/heads/{name}"
+        title, _, body = message.partition("\n\n")
+        # The ref must be new: a branch of the same name is somebody else's.
+        branch.git.push(remote, outcome.commit, ref, expected="")
+        try:
+            address = pull_requests.open(Proposed(name, branch.name, title, body))
+        except Exception:
+            # Whatever it is: nobody would look at a branch without a pull request.
+            branch.git.remove(remote, ref)
+            raise
+        return replace(outcome, branch=name, pull_request=address)
 
     def _with_rendered(
         self, snapshot: Snapshot, edit: Edit, new: KubeObject
@@ -251,54 +305,35 @@ class Writer:
             return [edit], None
         renewals = self._renderer.renewals(snapshot.commit, new, edit)
         edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
+        in_git = self._windows.settings.pull_requests is None
         directories = tuple(
-            replace(each.directory(in_git=True), is_stale=False) for each in renewals
+            replace(each.directory(in_git=in_git), is_stale=False) for each in renewals
         )
         return [edit, *(Edit(path, content) for path, content in edits.items())], directories
 
-    def remove(self, place: Place, order: Order) -> Outcome:
-        """Take a policy out of its file, and the file away where nothing else is in it."""
-        windows = self._windows
-        with windows.alone():
-            snapshot = windows.refresh()
-            stored = one(snapshot, place.namespace, place.name, place.file)
-            permissions.check(order.caller, stored.config, None)
-            _check(order, stored)
-            self._check_not_rendered(stored)
-            # None removes the file; what is in it beside the policy keeps it.
-            content: bytes | None = None
-            if not stored.is_alone:
-                config = stored.config
-                content = config.source[: config.start] + config.source[config.end :]
-            else:
-                self._check_unnamed(stored)
-            edit = Edit(stored.file, content, stored.mode)
-            # What is rendered is not removed, so that nothing is.
-            directories = None if self._renderer is None else ()
-            outcome = Outcome(place, stored.file, None, None, None, rendered=directories)
-            return self._commit_or_propose(outcome, [edit], order, snapshot.commit)
-
-    def _check_unnamed(self, stored: Stored) -> None:
+    def _check_unnamed(self, snapshot: Snapshot, stored: Stored) -> None:
         """Refuse to remove a file that a kustomization beside it names: nothing would build."""
         branch = self._windows.branch
         folder, _, name = stored.file.rpartition("/")
         for kustomization in KUSTOMIZATIONS:
-            path = "/".join(part for part in (folder, kustomization) if part)
-            found = branch.file(self._windows.snapshot.commit, path)
+            path = posixpath.join(folder, kustomization)
+            found = branch.file(snapshot.commit, path)
             if found is None:
                 continue
             content = branch.contents([found.blob], found.size)[found.blob]
-            if name in _listed(content):
+            # In any list of it; one that cannot be read builds nothing anyhow.
+            fields = read(content)
+            if name in map(posixpath.normpath, listed(fields, fields)):
                 raise Problem(
                     HTTPStatus.CONFLICT,
                     f"{path} names {name} and would not build without it: remove it there first",
                 )
 
-    def _check_not_rendered(self, stored: Stored) -> None:
+    def _check_not_rendered(self, snapshot: Snapshot, stored: Stored) -> None:
         """Refuse to remove a policy that is in force: what it shut would stay shut."""
         if self._renderer is None:
             return
-        for rendered in self._renderer.rendered(self._windows.snapshot.commit, stored):
+        for rendered in self._renderer.rendered(snapshot.commit, stored):
             raise Problem(
                 HTTPStatus.CONFLICT,
                 f"the windows of {stored.title} are rendered in {rendered.directory}: first make "
@@ -306,76 +341,36 @@ class Writer:
             )
 
     def _replayed(self, order: Order, place: Place, stored: Stored) -> Outcome | None:
-        """Return what became of the same request before; raises Problem for another one."""
+        """Return what became of the same request before; raises Problem for another one.
+
+        The commits say it: those of the branch, and those that are proposed.
+        """
         if order.key is None:
             return None
-        found = self._keys().get(_key(order))
+        windows = self._windows
+        remote = windows.settings.remote
+        # What was proposed and then merged is made.
+        entries = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
+        found = _keyed(entries, order)
+        branch = None
+        if found is None and windows.settings.pull_requests is not None and remote is not None:
+            found = _keyed(windows.branch.proposed(remote, PREFIX), order)
+            if found is not None:
+                branch = branch_name(place.namespace, place.name, found.commit)
         if found is None:
             return None
-        # A key that is used twice for different things is the caller's mistake.
-        if found.digest != order.digest:
-            raise Problem(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                "this Idempotency-Key was used for another request",
-            )
-        outcome = found.outcome
-        if outcome is None:
-            branch = None
-            if found.is_proposed:
-                branch = branch_name(place.namespace, place.name, found.commit)
-            outcome = Outcome(
-                place, stored.file, None, found.commit, stored, found.override, branch=branch
-            )
-        is_pushed = self._windows.settings.remote is not None
-        return replace(outcome, is_replayed=True, is_pushed=is_pushed)
-
-    def _remember(self, order: Order, outcome: Outcome) -> None:
-        if order.key is None or outcome.commit is None:
-            return
-        # Beside the commit, so that the same answer can be given without reading it again.
-        known = self._keys()
-        made = _Keyed(order.digest, outcome.commit, outcome.override, outcome)
-        known[_key(order)] = made
-        # The oldest goes first.
-        if len(known) > _MOST_KEYS:
-            known.popitem(last=False)
-
-    def _keys(self) -> "OrderedDict[str, _Keyed]":
-        """Return what was asked for under keys: at first, as the branch's commits have it."""
-        if self._known is None:
-            windows = self._windows
-            self._known = OrderedDict()
-            remote = windows.settings.remote
-            if windows.settings.pull_requests is not None and remote is not None:
-                entries = windows.branch.proposed(remote, PREFIX)
-                self._known.update(_keyed(entries, is_proposed=True))
-            # What was proposed and then merged is made.
-            entries = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
-            self._known.update(_keyed(reversed(entries), is_proposed=False))
-        return self._known
-
-    def _proposal(
-        self,
-        stored: Stored,
-        change: Change,
-        at: datetime,
-        caller: Caller,
-        *,
-        urgent: bool,
-    ) -> Proposal:
-        old = stored.config.as_read()
-        try:
-            new = change(old)
-            permissions.check(caller, old, new)
-            # From the minute on, as windows know no seconds.
-            begins = at.replace(second=0, microsecond=0)
-            period = Period(begins, self._windows.settings.days_compared)
-            items = self._resources(stored, old, new)
-            return propose(old, new, items, View(at, period, urgent), partial(self._gated, items))
-        except AbsentError as error:
-            raise Problem(HTTPStatus.NOT_FOUND, str(error)) from error
-        except (InputError, EditError) as error:
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+        override = _OVERRIDE.search(found.message)
+        return Outcome(
+            place,
+            stored.file,
+            None,
+            stored,
+            override[1] if override else None,
+            found.commit,
+            branch=branch,
+            is_replayed=True,
+            is_pushed=remote is not None,
+        )
 
     def _gated(
         self, items: list[KubeObject], cluster: str | None, but: Collection[str]
@@ -391,194 +386,39 @@ class Writer:
             return []
         return self._renderer.resources(self._windows.snapshot.commit, stored)
 
-    def _refuse(self, proposal: Proposal, order: Order, file: str) -> None:
-        if not proposal.fails(strict=order.strict, urgent=order.urgent):
-            return
-        results = proposal.results
-        # An urgent change is refused for these alone, so these alone explain the refusal.
-        if order.urgent:
-            results = [result for result in proposal.compiled if fails([result])]
-        raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "the policy would be invalid: nothing was written",
-            findings(results, proposal.new, file),
-        )
-
     def _new_file(self, snapshot: Snapshot, place: Place) -> str:
         settings = self._windows.settings
         # As kubectl does: what names no namespace goes to `default`.
         name = settings.created.format(namespace=place.namespace or "default", name=place.name)
-        file = "/".join(part for part in (self._windows.below, name) if part)
+        file = posixpath.join(self._windows.below, name)
         if self._windows.branch.is_taken(snapshot.commit, file):
             raise Problem(HTTPStatus.CONFLICT, f"{file} already exists, and is not this policy")
         return file
 
-    def _commit_or_propose(
-        self,
-        outcome: Outcome,
-        edits: Sequence[Edit],
-        order: Order,
-        seen: str,
-    ) -> Outcome:
-        """Commit a change, or propose it; return what became of it.
 
-        `seen` is the commit whose files the edits were made from.
-        """
-        windows = self._windows
-        place = outcome.place
-        # The branch stays where it is: whoever merges the pull request moves it.
-        if windows.settings.pull_requests is not None:
-            commit = self._made(seen, edits, order, place)
-            return self._propose(windows.settings.pull_requests, commit, order, outcome)
-        commit = self._commit(edits, order, place, seen)
-        found = windows.refresh().policies.get((place.namespace, place.name), ())
-        now = None
-        for stored in found:
-            if stored.file == outcome.file:
-                now = stored
-        directories = outcome.rendered
-        # Whatever came in between may have changed what else is rendered from.
-        if directories and windows.branch.first_parents(commit, 2)[-1].name != seen:
-            moved = "the branch has moved while it was rendered"
-            directories = tuple(replace(e, is_stale=None, reason=moved) for e in directories)
-        elif directories and now is not None and self._renderer is not None:
-            # They were out of date before, and are not any more.
-            current = [replace(each, files=()) for each in directories]
-            self._renderer.remember(commit, now, current)
-        return replace(
-            outcome,
-            commit=commit,
-            stored=now,
-            is_pushed=windows.settings.remote is not None,
-            rendered=directories,
-        )
-
-    def _propose(
-        self,
-        pull_requests: PullRequests,
-        commit: str,
-        order: Order,
-        outcome: Outcome,
-    ) -> Outcome:
-        """Push a commit to a branch of its own, and open a pull request."""
-        windows = self._windows
-        place = outcome.place
-        remote = windows.settings.remote
-        if remote is None:
-            raise WorkspaceError("changes are proposed at a remote, but no remote is configured")
-        message = _message(order, place)
-        name = branch_name(place.namespace, place.name, commit)
-        ref = f"refs/heads/{name}"
-        title, _, body = message.partition("\n\n")
-        try:
-            # The ref must be new: a branch of the same name is somebody else's.
-            windows.branch.git.push(remote, commit, ref, expected="")
-            try:
-                proposed = Proposed(name, windows.branch.name, title, body)
-                address = pull_requests.open(proposed)
-            except Exception:
-                # Whatever it is: nobody would look at a branch without a pull request.
-                windows.branch.git.remove(remote, ref)
-                raise
-        except (RemoteError, MovedError) as error:
-            raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
-        directories = outcome.rendered
-        if directories is not None:
-            directories = tuple(replace(each, in_git=False) for each in directories)
-        return replace(
-            outcome, commit=commit, branch=name, pull_request=address, rendered=directories
-        )
-
-    def _made(self, base: str, edits: Sequence[Edit], order: Order, place: Place) -> str:
-        """Make the commit of a change, which is on no branch yet; return its name."""
-        windows = self._windows
-        message = _message(order, place)
-        author = order.caller.person
-        return windows.branch.commit(base, edits, message, author, windows.settings.committer)
-
-    def _commit(
-        self,
-        edits: Sequence[Edit],
-        order: Order,
-        place: Place,
-        seen: str,
-    ) -> str:
-        """Make the commit, push it, move the branch; return the commit's name."""
-        windows = self._windows
-        # The branch is at `tip`; the commit is made on `base`, ahead once the remote has moved.
-        tip = windows.refresh().commit
-        changed = self._changed_between(seen, tip, edits)
-        # Whoever commits with Git holds no lock of ours.
-        if changed is not None:
-            raise Problem(
-                HTTPStatus.CONFLICT, f"{changed} was changed in the meantime: read it again"
-            )
-        base = tip
-        for _ in range(_ATTEMPTS):
-            commit = self._made(base, edits, order, place)
-            try:
-                # Pushed first: what a crash leaves of it is fetched by whoever starts next.
-                self._push(commit)
-                windows.branch.move(commit, tip)
-            except RemoteError as error:
-                raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
-            except MovedError as error:
-                base = self._rebased(edits, tip, error)
-            else:
-                return commit
-        raise Problem(HTTPStatus.CONFLICT, "the remote keeps moving: try again")
-
-    def _push(self, commit: str) -> None:
-        remote = self._windows.settings.remote
-        if remote is not None:
-            self._windows.branch.git.push(remote, commit, self._windows.branch.ref)
-
-    def _rebased(
-        self,
-        edits: Sequence[Edit],
-        tip: str,
-        error: MovedError,
-    ) -> str:
-        """Return the commit to begin from, once the remote has moved; raises Problem."""
-        windows = self._windows
-        remote = windows.settings.remote
-        if remote is None:
-            raise Problem(HTTPStatus.CONFLICT, str(error)) from error
-        try:
-            theirs = windows.branch.fetch(remote)
-        except RemoteError as unreachable:
-            raise Problem(HTTPStatus.BAD_GATEWAY, str(unreachable)) from unreachable
-        # Commits here that the remote does not have: a person has to bring both together.
-        if not windows.branch.is_ancestor(tip, theirs):
-            raise Problem(
-                HTTPStatus.CONFLICT,
-                f"the branch {windows.branch.name} here and at {remote} have diverged",
-            ) from error
-        changed = self._changed_between(tip, theirs, edits)
-        if changed is not None:
-            # Whoever asks again sees what the remote has.
-            windows.catch_up(theirs)
-            raise Problem(
-                HTTPStatus.CONFLICT,
-                f"{changed} was changed at {remote} in the meantime: read it again",
-            ) from error
-        return theirs
-
-    def _changed_between(self, old: str, new: str, edits: Iterable[Edit]) -> str | None:
-        """Return the first file of some edits that differs between two commits; None for none."""
-        if old == new:
-            return None
-        branch = self._windows.branch
-        for edit in edits:
-            if _blob(branch.file(old, edit.path)) != _blob(branch.file(new, edit.path)):
-                return edit.path
-        return None
+@contextmanager
+def _understood() -> Iterator[None]:
+    """Answer with what is wrong with a change, where it cannot be made."""
+    try:
+        yield
+    except AbsentError as error:
+        raise Problem(HTTPStatus.NOT_FOUND, str(error)) from error
+    except (InputError, EditError) as error:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 
 
-def _blob(file: File | None) -> str | None:
-    if file is None:
-        return None
-    return file.blob
+def _refuse(proposal: Proposal, order: Order, file: str) -> None:
+    if not proposal.fails(strict=order.strict, urgent=order.urgent):
+        return
+    results = proposal.results
+    # An urgent change is refused for these alone, so these alone explain the refusal.
+    if order.urgent:
+        results = [result for result in proposal.compiled if fails([result])]
+    raise Problem(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "the policy would be invalid: nothing was written",
+        findings(results, proposal.new, file),
+    )
 
 
 def _check(order: Order, stored: Stored) -> None:
@@ -599,33 +439,19 @@ def _check(order: Order, stored: Stored) -> None:
     )
 
 
-def _check_absent(snapshot: Snapshot, place: Place) -> None:
-    if (place.namespace, place.name) in snapshot.policies:
-        raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} already exists")
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """What came of a request with a key; `outcome` is None for one of an earlier run."""
-
-    digest: str
-    commit: str
-    override: str | None
-    outcome: Outcome | None
-    is_proposed: bool = False
-
-
-def _keyed(entries: Iterable[Entry], *, is_proposed: bool) -> Iterator[tuple[str, _Keyed]]:
-    """Yield what commits say of the keys that they were asked for under."""
+def _keyed(entries: Iterable[Entry], order: Order) -> Entry | None:
+    """Return the commit that was made for the key of an order; raises Problem for another order."""
     for entry in entries:
         found = _KEYED.search(entry.message)
-        if not found:
-            continue
-        name = None
-        override = _OVERRIDE.search(entry.message)
-        if override:
-            name = override[1]
-        yield found[1], _Keyed(found[2], entry.commit, name, None, is_proposed)
+        if found and found[1] == _key(order):
+            # A key that is used twice for different things is the caller's mistake.
+            if found[2] != order.digest:
+                raise Problem(
+                    HTTPStatus.UNPROCESSABLE_ENTITY,
+                    "this Idempotency-Key was used for another request",
+                )
+            return entry
+    return None
 
 
 def _key(order: Order) -> str:

@@ -78,10 +78,7 @@ class Form:
 
 def latest(call: Call, stored: Stored) -> str:
     """Return the commit that last changed a policy's file."""
-    entry = call.windows.latest(stored)
-    if entry is None:
-        return ""
-    return entry.commit
+    return next((entry.commit for entry in call.windows.history(stored, 1)), "")
 
 
 def since(call: Call, stored: Stored, seen: str) -> tuple[Entry, ...]:

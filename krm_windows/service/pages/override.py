@@ -209,7 +209,7 @@ def _proposal(call: Call, stored: Stored, form: Form, wanted: OverrideRequest) -
     now = call.windows.now()
     try:
         change = partial(overrides.made, request=wanted, at=now)
-        proposal = call.writer.preview(stored, change, now, call.caller, urgent=True)
+        proposal = call.writer.preview(stored, change, Order(call.caller, urgent=True))
     except Problem as problem:
         form.general.append(Found(problem.detail))
         return None

@@ -139,7 +139,8 @@ def _completed(call: Call, here: Row) -> Row:
     # Without the clusters' directories, of no row anything would be known.
     if call.windows.waiting.clusters is not None:
         found = waits.of(call, stored, here.cluster, here.decision)
-    return replace(here, change=call.windows.latest(stored), url=url, waits=found)
+    change = next(iter(call.windows.history(stored, 1)), None)
+    return replace(here, change=change, url=url, waits=found)
 
 
 def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:

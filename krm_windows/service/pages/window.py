@@ -104,7 +104,7 @@ def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
     if form.found.get("name"):
         return None
     try:
-        proposal = call.writer.preview(stored, _change(call, form), call.windows.now(), call.caller)
+        proposal = call.writer.preview(stored, _change(call, form), Order(call.caller))
     except Problem as problem:
         form.general.append(Found(problem.detail))
         return None

@@ -127,7 +127,7 @@ def test_a_file_that_changed_at_the_remote_is_a_conflict(
     client = serve(remote="origin")
     text = (other / "clusters/week.yaml").read_text()
     theirs = push(other, "clusters/week.yaml", text.replace("Mon 08:00", "Mon 06:00"))
-    assert patch(client, "Fri 12:00").status == 409
+    assert patch(client, "Fri 12:00").status == 412
     assert git("rev-parse", "main").strip() == theirs
     assert is_clean(git, remote)
     found = client.ask("GET", POLICY).json()

@@ -120,8 +120,8 @@ def test_in_every_layout(
     assert any(path.startswith(layout[0]) for path in changed(git))
     assert client.ask("POST", f"{POLICY_PATH}/overrides{one}", OPEN).status == 201
     assert git("status", "--porcelain") == ""
-    # It is known without rendering again; another service finds the same.
-    assert f"rendered: {layout[0]} is current" in page(client)
+    # Another service finds the same.
+    assert f"rendered: {layout[0]} is current" in page(client, "&check=rendered")
     question = f"{POLICY_PATH}/rendered{one}"
     known = client.ask("GET", question).json()
     assert known == serve(renew=rendered.renew).ask("GET", question).json()
@@ -219,14 +219,14 @@ def test_what_is_stale_or_unknown_is_said(
     assert "rendered: unknown whether clusters/windows is current" in page(client)
 
 
-def test_who_moves_the_branch_meanwhile_leaves_it_unknown(
+def test_who_moves_the_branch_meanwhile_has_it_rendered_anew(
     serve: Serve,
     git: Git,
     render: Any,  # noqa: ANN401
     repository: Path,
     tmp_path: Path,
 ) -> None:
-    """The commit is made on top of one that it was not rendered from."""
+    """The commit is made on top of theirs, and has what is rendered from it."""
     render("clusters/windows", "--resources", "clusters")
     git("clone", "--quiet", "--bare", str(repository), str(tmp_path / "remote.git"))
     git("remote", "add", "origin", str(tmp_path / "remote.git"))
@@ -238,8 +238,8 @@ def test_who_moves_the_branch_meanwhile_leaves_it_unknown(
     done = client.ask("POST", f"{POLICY_PATH}/overrides", OPEN)
     assert done.status == 201
     [directory] = done.json()["rendered"]
-    assert directory["stale"] is None
-    assert "moved" in directory["reason"]
+    assert directory["stale"] is False
+    assert stale(client) == [False]
     assert done.json()["missing"] == ["reconcile"]
 
 
