@@ -10,9 +10,8 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
@@ -43,7 +42,10 @@ _FRESH_SECONDS = 1.0
 # What a name in a commit cannot have (git-commit(1)): it would end there.
 _UNNAMED = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST = 200
-_HASH = re.compile(r"sha256:([0-9a-f]{64})")
+# A line of a file of tokens.
+_LINE = re.compile(
+    r"(?P<name>\S+)\s+(?P<scopes>\S+)\s+sha256:(?P<hash>[0-9a-f]{64})(\s+(?P<author>.+))?"
+)
 
 
 class Scope(StrEnum):
@@ -143,30 +145,19 @@ def kept_secret(folder: Path) -> bytes:
     nothing can be kept, it is a new one each time.
     """
     path = folder / "session-key"
-    try:
-        with suppress(FileNotFoundError):
-            return _read_secret(path)
+    made = secrets.token_bytes(_SECRET)
+    with suppress(OSError):
         folder.mkdir(exist_ok=True)
-        made = folder / f"session-key.{secrets.token_hex(4)}"
-        # Beside its place, and by its name only when it is whole.
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_SECRET))
-        # In one step, and only once: another service may begin at the same time.
         with suppress(FileExistsError):
-            os.link(made, path)
-        made.unlink()
-        return _read_secret(path)
-    except OSError:
-        return secrets.token_bytes(_SECRET)
-
-
-def _read_secret(path: Path) -> bytes:
-    found = bounded.read_file(path, most=_SECRET)
-    # Nobody else may have read it, and it was not cut off.
-    if len(found) < _SECRET or path.stat().st_mode & 0o077:
-        raise PermissionError(path)
-    return found
+            # Once, however many services begin at the same time.
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(made)
+        found = bounded.read_file(path, most=_SECRET)
+        # Nobody else may have read it, and it was not cut off.
+        if len(found) == _SECRET and not path.stat().st_mode & 0o077:
+            return found
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,38 +179,26 @@ class Access:
         self._keys = Keys(ways.provider.issuer, ways.provider.keys) if ways.provider else None
         self._secret = secret or secrets.token_bytes(_SECRET)
 
-    def caller(self, request: Request) -> Caller | None:
+    async def caller(self, request: Request) -> Caller | None:
         """Return who makes a request; None where they do not say.
 
-        Raises Problem for who is not who they say. Waits for what is `awaited`.
+        Raises Problem for who is not who they say.
         """
         # What a caller says itself counts before what a proxy or a browser adds.
         header = request.headers.get("authorization")
         if header is not None:
-            return self._bearer(header)
+            return await self._bearer(header)
         proxied = self._proxied(request)
         if proxied is not None:
             return proxied
         cookie = request.cookies.get(COOKIE)
         if cookie is not None and self._tokens is not None:
-            return self._session(cookie) or self._ways.anonymous
+            return self._session(self._tokens, cookie) or self._ways.anonymous
         return self._ways.anonymous
-
-    def awaited(self, request: Request) -> "Future[None] | None":
-        """Return what to wait for before `caller` is asked, None where it answers at once."""
-        header = request.headers.get("authorization")
-        if self._keys is None or header is None:
-            return None
-        token = _token(header)
-        if not _is_jwt(token):
-            return None
-        return self._keys.awaited(token)
 
     def begin_session(self, token: str) -> str:
         """Return the value of a cookie for whoever has a token; raises Problem for a wrong one."""
-        found = self._tokens.find(token) if self._tokens is not None else None
-        if found is None:
-            raise _unknown()
+        found = self._find(token)
         # The name and no scope: what the line of the token says then is what counts. And the hash
         # of the token, which is no secret: where the line gets another one, the session ends.
         content = {
@@ -239,27 +218,29 @@ class Access:
         """Say whether a form is ours."""
         return hmac.compare_digest(token.encode(), self.form_token(caller).encode())
 
-    def _bearer(self, header: str) -> Caller:
-        token = _token(header)
-        if not token:
-            raise _unknown()
-        if self._keys is not None and _is_jwt(token):
-            return self._from_claims(self._keys, token)
+    async def _bearer(self, header: str) -> Caller:
+        kind, _, token = header.partition(" ")
+        token = token.strip() if kind.lower() == "bearer" else ""
+        provider = self._ways.provider
+        # A JSON Web Token has three parts (RFC 7519, 3); a token of ours has no dot.
+        if provider is not None and self._keys is not None and token.count(".") == 2:  # noqa: PLR2004
+            try:
+                claims = await self._keys.claims(token, provider.audience)
+            except UntrustedError as error:
+                raise _unknown(str(error)) from None
+            except UnreachableError as error:
+                raise _unreachable(str(error)) from None
+            return self._claimed(claims, provider)
+        return self._find(token).caller
+
+    def _find(self, token: str) -> "_Token":
+        """Return what a token is for; raises Problem for one that is not ours."""
         found = self._tokens.find(token) if self._tokens is not None else None
         if found is None:
             raise _unknown()
-        return found.caller
+        return found
 
-    def _from_claims(self, keys: Keys, token: str) -> Caller:
-        provider = self._ways.provider
-        if provider is None:
-            raise _unknown()
-        try:
-            claims = keys.claims(token, provider.audience)
-        except UntrustedError as error:
-            raise _unknown(str(error)) from None
-        except UnreachableError as error:
-            raise _unreachable(str(error)) from None
+    def _claimed(self, claims: Mapping[str, object], provider: Provider) -> Caller:
         # Nothing else is one person's for ever: an address, and the name that is preferred, are
         # what somebody says of themselves, and may become another's (OpenID Connect Core 1.0, 5.7).
         subject = claims.get("sub")
@@ -268,9 +249,15 @@ class Access:
         identity = _identity(subject)
         # For the commit, people have names that others can read.
         name = _named(claims, "name", "preferred_username", "email") or identity
+        # Nor does an address count that nobody has seen; some write `"false"` (the same, 5.1).
+        email = ""
+        if claims.get("email_verified") not in (False, "false"):
+            email = _named(claims, "email")
         values = claims.get(provider.claim)
-        granted = self._granted(_values(values))
-        return Caller(identity, Person(name, _email(claims) or identity), granted)
+        # A list, or words with spaces between (RFC 8693, 4.2).
+        listed = values.split() if isinstance(values, str) else values
+        granted = self._granted(listed if isinstance(listed, list) else [])
+        return Caller(identity, Person(name, email or identity), granted)
 
     def _proxied(self, request: Request) -> Caller | None:
         proxy = self._ways.proxy
@@ -278,36 +265,33 @@ class Access:
             return None
         if not _is_from(request.client.host, proxy):
             return None
-        user = _header(request, proxy.user)
+        user, groups, email = (
+            _header(request, name) for name in (proxy.user, proxy.groups, proxy.email)
+        )
         if user is None:
             return None
         if not user.strip():
             raise _unknown()
         name = _identity(user)
-        email = clean(_header(request, proxy.email) or name)
-        groups = _header(request, proxy.groups) or ""
-        granted = self._granted(each.strip() for each in groups.split(","))
+        granted = self._granted(each.strip() for each in (groups or "").split(","))
         # A browser behind a proxy of this kind sends its cookie by itself.
-        return Caller(name, Person(name, email), granted, by_cookie=True)
+        return Caller(name, Person(name, clean(email or name)), granted, by_cookie=True)
 
-    def _granted(self, values: Iterable[str]) -> frozenset[Scope]:
+    def _granted(self, values: Iterable[object]) -> frozenset[Scope]:
         # `*` is for everybody who is known.
-        found: set[Scope] = set(self._ways.granted.get("*", ()))
-        for each in values:
-            found |= self._ways.granted.get(each, frozenset())
-        return frozenset(found)
+        names = ["*", *(each for each in values if isinstance(each, str))]
+        return frozenset().union(*(self._ways.granted.get(each, ()) for each in names))
 
-    def _session(self, cookie: str) -> Caller | None:
+    def _session(self, tokens: "_TokenFile", cookie: str) -> Caller | None:
         try:
             content = jwt.decode(cookie, self._secret, [_SIGNED], {"require": ["exp", "sub"]})
         except (jwt.PyJWTError, ValueError):
             return None
         # In the file as it is now: a token that is taken out of it, or replaced, ends its sessions.
-        found = self._tokens.named(content["sub"]) if self._tokens is not None else None
-        if found is None or found.digest != content.get("token"):
-            return None
-        caller = found.caller
-        return Caller(caller.name, caller.person, caller.scopes, by_cookie=True)
+        for each in tokens.current():
+            if (each.caller.name, each.digest) == (content["sub"], content.get("token")):
+                return replace(each.caller, by_cookie=True)
+        return None
 
 
 class _TokenFile:
@@ -325,19 +309,13 @@ class _TokenFile:
         """Return what a token is for, in a time that says nothing about any."""
         digest = _digest(token)
         found: _Token | None = None
-        for each in self._current():
+        for each in self.current():
             # All of them, whichever it is.
             if hmac.compare_digest(each.digest, digest):
                 found = each
         return found
 
-    def named(self, name: str) -> _Token | None:
-        for each in self._current():
-            if each.caller.name == name:
-                return each
-        return None
-
-    def _current(self) -> tuple[_Token, ...]:
+    def current(self) -> tuple[_Token, ...]:
         """Return the tokens as the file has them now; as it had them, where it is broken now."""
         if time.monotonic() - self._looked > _FRESH_SECONDS:
             with self._lock:
@@ -358,48 +336,36 @@ class _TokenFile:
         if seen == self._seen:
             return
         text = bounded.read_file(self._path, most=_MOST).decode(errors="replace")
-        self._tokens = tuple(_token_lines(self._path, text))
+        self._tokens = _read_tokens(self._path, text)
         self._seen = seen
 
 
-def _token_lines(path: Path, text: str) -> Iterable[_Token]:
-    names: set[str] = set()
+def _read_tokens(path: Path, text: str) -> tuple[_Token, ...]:
+    found: dict[str, _Token] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        # `ada read,write sha256:9f86… Ada Lovelace <ada@example.com>`
-        try:
-            name, granted, hashed, *rest = line.split(maxsplit=3)
-            author = _author(name, *rest)
-        except ValueError:
-            must = "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]"
-            raise _bad_line(path, number, must) from None
-        digest = _HASH.fullmatch(hashed)
-        if digest is None:
+        token = _read_token(line.strip())
+        if token is None or token.caller.name in found:
             # The line itself may hold a token that was not hashed: it is not repeated.
-            raise _bad_line(path, number, "has no hash: create the line with --new-token")
-        if name in names:
-            raise _bad_line(path, number, f"has the duplicate name {clean(name)!r}")
-        names.add(name)
-        try:
-            allowed = scopes(granted)
-        except ValueError:
-            raise _bad_line(path, number, f"must have scopes from {SCOPES}") from None
-        yield _Token(Caller(clean(name), author, allowed), digest[1])
+            raise WorkspaceError(
+                f"{path}:{number}: must be NAME SCOPES sha256:HASH [AUTHOR <EMAIL>], as from "
+                f"--new-token, with scopes from {SCOPES}, and each name once"
+            )
+        found[token.caller.name] = token
+    return tuple(found.values())
 
 
-def _author(name: str, written: str | None = None) -> Person:
-    """Return the author that a line names, or has by its name; raises ValueError for none."""
-    if written is None:
-        return Person(clean(name), clean(f"{name}@krm-windows"))
-    author = Person.read(written)
+def _read_token(line: str) -> _Token | None:
+    """Read `ada read,write sha256:9f86… Ada Lovelace <ada@example.com>`; None for another line."""
+    found = _LINE.fullmatch(line)
+    if found is None or not set(found["scopes"].split(",")) <= EVERYTHING:
+        return None
+    name = clean(found["name"])
+    author = Person.read(found["author"] or f"{name} <{name}@krm-windows>")
     if author is None:
-        raise ValueError(written)
-    return author
-
-
-def _bad_line(path: Path, number: int, why: str) -> WorkspaceError:
-    return WorkspaceError(f"{path}:{number}: {why}")
+        return None
+    return _Token(Caller(name, author, scopes(found["scopes"])), found["hash"])
 
 
 def _digest(token: str) -> str:
@@ -431,19 +397,6 @@ def _identity(name: str) -> str:
     return f"{found}-{_digest(name)[:16]}"
 
 
-def _token(header: str) -> str:
-    """Return the token of the header `Authorization`, empty where it has none."""
-    kind, _, token = header.partition(" ")
-    if kind.lower() != "bearer":
-        return ""
-    return token.strip()
-
-
-def _is_jwt(token: str) -> bool:
-    # It has three parts (RFC 7519, 3); a token of ours has no dot.
-    return token.count(".") == 2  # noqa: PLR2004
-
-
 def _header(request: Request, name: str | None) -> str | None:
     """Return a header that a proxy sets, such as `ops,dev`; None where it is not there.
 
@@ -462,25 +415,6 @@ def _named(claims: Mapping[str, object], *names: str) -> str:
         if isinstance(found, str) and found.strip():
             return clean(found)
     return ""
-
-
-def _email(claims: Mapping[str, object]) -> str:
-    """Return the address that a token has; empty where the provider says that nobody has seen it.
-
-    Some write `"false"` (OpenID Connect Core 1.0, 5.1, has a boolean).
-    """
-    if claims.get("email_verified") in (False, "false"):
-        return ""
-    return _named(claims, "email")
-
-
-def _values(claim: object) -> list[str]:
-    """Return the values of a claim: a list, or words with spaces between (RFC 8693, 4.2)."""
-    if isinstance(claim, str):
-        return claim.split()
-    if isinstance(claim, list):
-        return [each for each in claim if isinstance(each, str)]
-    return []
 
 
 def _unreachable(why: str) -> Problem:

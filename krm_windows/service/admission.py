@@ -8,6 +8,7 @@ from typing import Annotated, ParamSpec, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Query, Security
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -34,8 +35,6 @@ _ALWAYS = ("/healthz", "/readyz", "/metrics")
 # Of who fails to say who they are, from one address: enough for typing errors.
 _FAILURES_A_MINUTE = 60
 _MOST_FIELDS = 200
-# Who waits for the keys of a provider in seconds: they stand in the way of others.
-_PATIENCE = 3.0
 _TOKEN = HTTPBearer(
     scheme_name="token",
     auto_error=False,
@@ -57,13 +56,21 @@ class Call:
 
     request: Request
     service: "Service"
-    windows: Windows
-    writer: Writer
     caller: Caller
     logged: dict[str, object]
     place: Place = _NOWHERE
     cluster: str | None = None
     window: str = ""
+
+    @property
+    def windows(self) -> Windows:
+        """The policies that are served."""
+        return self.service.windows
+
+    @property
+    def writer(self) -> Writer:
+        """What changes them."""
+        return self.service.writer
 
     def stored(self) -> Stored:
         """Return the policy that the path names, as the branch has it now.
@@ -71,10 +78,6 @@ class Call:
         Raises Problem where there is none, or where several files have it.
         """
         return self.windows.find(self.place.namespace, self.place.name, self.place.file)
-
-    def form_token(self) -> str:
-        """Return what a form of ours has in its field `form-token`."""
-        return self.service.access.form_token(self.caller)
 
     def note(self, outcome: Outcome) -> None:
         """Have the log say what became of a change: each commit is `changed` in one line alone."""
@@ -137,25 +140,29 @@ class Call:
         return await run_in_threadpool(function, *args, **kwargs)
 
 
+@dataclass
 class Service:
-    """What requests share, and the checks that each of them passes."""
+    """What requests share: what is served, to whom, how often, and what is said of it."""
 
-    def __init__(self, windows: Windows, access: Access, log: Log) -> None:
-        """Let callers in to the policies."""
-        limits = windows.settings.limits
-        self.log = log
-        self.access = access
-        self._windows = windows
-        self._writer = Writer(windows)
-        self._reads = Rate(limits.reads_a_minute)
-        self._writes = Rate(limits.writes_a_minute)
-        self._failures = Rate(_FAILURES_A_MINUTE)
+    windows: Windows
+    access: Access
+    log: Log
+
+    def __post_init__(self) -> None:
+        """Begin to count, each caller from nothing."""
+        limits = self.windows.settings.limits
+        self.writer = Writer(self.windows)
+        self.reads, self.writes = Rate(limits.reads_a_minute), Rate(limits.writes_a_minute)
+        self.failures = Rate(_FAILURES_A_MINUTE)
 
     async def admit(self, request: Request, scope: Scope | None) -> Call:
         """Let a request in that takes a scope, or None; raises Problem."""
-        self._check_host(request)
+        settings = self.windows.settings
+        # Another site could have its name lead here (DNS rebinding).
+        if settings.hosts is not None and _host(request) not in settings.hosts:
+            raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
         if request.method != "GET":
-            self._check_origin(request)
+            _check_origin(request, settings.public_url)
         logged: dict[str, object] = request.state.logged
         request.state.scope = scope
         # Whether the service lives is asked by programs that have no token.
@@ -164,18 +171,21 @@ class Service:
         logged["caller"] = caller.name or None
         if scope is not None and not caller.may(scope):
             raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {scope.value!r}")
-        self._check_rate(caller, request)
+        if request.url.path not in _ALWAYS:
+            # What takes an audit or a commit has a limit of its own, which is lower.
+            rate = self.reads if request.method == "GET" else self.writes
+            # Who is not known is counted by address.
+            _take(rate, caller.name or f"@{address(request)}")
         _check_query(request)
-        return Call(request, self, self._windows, self._writer, caller, logged)
+        return Call(request, self, caller, logged)
 
     def count_failure(self, request: Request) -> None:
         """Count that somebody did not say who they are; raises Problem where it is too often."""
-        _take(self._failures, address(request) or "")
+        _take(self.failures, address(request) or "")
 
     async def _caller(self, request: Request) -> Caller:
         try:
-            await self._await_keys(request)
-            found = self.access.caller(request)
+            found = await self.access.caller(request)
         except Problem:
             self.count_failure(request)
             raise
@@ -187,47 +197,18 @@ class Service:
             )
         return found
 
-    async def _await_keys(self, request: Request) -> None:
-        """Wait for the keys of a provider, in no thread, of which there are few."""
-        awaited = self.access.awaited(request)
-        if awaited is None:
-            return
-        found = asyncio.wrap_future(awaited)
-        # Whoever reads them goes on, for others who wait.
-        await asyncio.wait([found], timeout=_PATIENCE)
-        if not found.done():
-            raise Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "cannot fetch the identity provider's keys; try again later",
-                headers={"Retry-After": "5"},
-            )
 
-    def _check_host(self, request: Request) -> None:
-        """Refuse a name that is not ours: another site could have it lead here (DNS rebinding)."""
-        hosts = self._windows.settings.hosts
-        if hosts is not None and _host(request) not in hosts:
-            raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
-
-    def _check_origin(self, request: Request) -> None:
-        """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
-        # Only browsers send it, and no script can set it; curl does not.
-        site = request.headers.get("sec-fetch-site", "none")
-        origin = request.headers.get("origin")
-        own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
-        # A proxy may have called us by another name than the browser knows.
-        public = self._windows.settings.public_url
-        if public is not None:
-            own = {public.rstrip("/")}
-        if site not in ("same-origin", "none") or (origin is not None and origin not in own):
-            raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
-
-    def _check_rate(self, caller: Caller, request: Request) -> None:
-        if request.url.path in _ALWAYS:
-            return
-        # What takes an audit or a commit has a limit of its own, which is lower.
-        rate = self._reads if request.method == "GET" else self._writes
-        # Who is not known is counted by address.
-        _take(rate, caller.name or f"@{address(request)}")
+def _check_origin(request: Request, public: str | None) -> None:
+    """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
+    # Only browsers send it, and no script can set it; curl does not.
+    site = request.headers.get("sec-fetch-site", "none")
+    origin = request.headers.get("origin")
+    own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
+    # A proxy may have called us by another name than the browser knows.
+    if public is not None:
+        own = {public.rstrip("/")}
+    if site not in ("same-origin", "none") or (origin is not None and origin not in own):
+        raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
 
 
 async def _admit(
@@ -281,9 +262,7 @@ AdminPolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.ADMIN])]
 
 def address(request: Request) -> str | None:
     """Return the address that a request comes from; a socket of this machine has none."""
-    if request.client is None:
-        return None
-    return request.client.host
+    return request.client.host if request.client is not None else None
 
 
 def _host(request: Request) -> str | None:
@@ -307,7 +286,7 @@ def _take(rate: Rate, key: str) -> None:
 
 def _check_query(request: Request) -> None:
     """Refuse a parameter that is given twice, or that nobody reads: it is a typing error."""
-    known: set[str] = request.scope["route"].query
+    known = _names(request.scope["route"].dependant)
     try:
         pairs = parse_qsl(
             request.url.query,
@@ -323,3 +302,9 @@ def _check_query(request: Request) -> None:
             raise bad_request(f"unknown parameter {name[:100]!r}")
         if names.count(name) > 1:
             raise bad_request(f"{name} is given twice")
+
+
+def _names(dependant: Dependant) -> set[str]:
+    """Return the names that a query may have."""
+    own = {str(field.alias) for field in dependant.query_params}
+    return own.union(*map(_names, dependant.dependencies))

@@ -1,18 +1,21 @@
 """The application: the routes of the interface and of pages, and what goes on beside."""
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
+from itertools import chain
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from krm_windows.service import description
+from krm_windows.service import description, problems
 from krm_windows.service.access import Access
 from krm_windows.service.admission import Service
 from krm_windows.service.bodies import HTML
@@ -23,42 +26,72 @@ from krm_windows.service.problems import Problem, as_response
 from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
 
+_REFUSALS = (Problem, RequestValidationError, HTTPException, WorkspaceError, OSError, Exception)
+
 
 def make(windows: Windows, access: Access, log: Log | None = None) -> ASGIApp:
     """Make the application that serves some policies."""
+    service = Service(windows, access, log or Log())
     application = FastAPI(
         routes=[*description.ROUTES, *table.ROUTES],
         lifespan=lambda _: _polling(windows),
-        exception_handlers={HTTPException: _refused},
+        exception_handlers=dict.fromkeys(_REFUSALS, _refused),
         # `/policies/` is another path than `/policies`: nobody is sent elsewhere.
         redirect_slashes=False,
         # It is a route of ours, with a rate.
         openapi_url=None,
     )
-    application.state.service = Service(windows, access, log or Log())
+    application.state.service = service
     # Outermost, so that no answer lacks its headers.
-    return Guard(application, secure=windows.settings.secure)
+    return Guard(application, service.log, secure=windows.settings.secure)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Refuse what no route answers: with a page, if a browser asks."""
-    problem = Problem(HTTPStatus.NOT_FOUND, "path not found")
-    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        problem = _not_allowed(request)
+    """Say why there is no answer: with a page, if a page was asked for."""
+    if isinstance(error, HTTPException):
+        # It has this path, and another method.
+        request.scope.pop("route", None)
+    problem = _problem(request, error)
+    route = request.scope.get("route")
     # Programs take anything, `*/*`; a browser names HTML.
-    if HTML in request.headers.get("accept", ""):
-        return rendering.refused(problem, request)
-    return as_response(problem)
+    is_page = HTML in request.headers.get("accept", "")
+    if route is not None:
+        is_page = not route.include_in_schema
+    return rendering.refused(problem, request) if is_page else as_response(problem)
+
+
+def _problem(request: Request, error: Exception) -> Problem:
+    """Return an error as the caller gets it; the log says what is for the operator."""
+    match error:
+        case Problem():
+            problem = error
+        case RequestValidationError():
+            problem = problems.invalid(error)
+        case HTTPException(status_code=HTTPStatus.METHOD_NOT_ALLOWED):
+            problem = _not_allowed(request)
+        case HTTPException():
+            problem = Problem(HTTPStatus.NOT_FOUND, "path not found")
+        case WorkspaceError():
+            problem = Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        case OSError():
+            # A full disk, or a volume that is gone: it may be back soon.
+            detail = f"the repository is unavailable: {error.strerror}"
+            problem = Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, reason=str(error))
+        case _:
+            service: Service = request.app.state.service
+            trace = "".join(traceback.format_exception(error))
+            operation = getattr(request.scope.get("route"), "unique_id", "none")
+            service.log.record("failure", operation=operation, trace=trace)
+            detail = "internal error: see the log of the service"
+            return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
+    request.state.logged["detail"] = problem.reason or problem.detail
+    return problem
 
 
 def _not_allowed(request: Request) -> Problem:
-    service: Service = request.app.state.service
-    service.log.count("none", HTTPStatus.METHOD_NOT_ALLOWED, 0.0)
-    allowed: set[str] = set()
     # Of all routes of this path: each has one method.
-    for route in request.app.routes:
-        if route.path_regex.match(request.url.path):
-            allowed |= route.methods
+    routes = [each for each in request.app.routes if each.path_regex.match(request.url.path)]
+    allowed = set(chain.from_iterable(each.methods for each in routes))
     if "GET" in allowed:
         allowed.add("HEAD")
     return Problem(

@@ -4,19 +4,17 @@ import json
 from functools import cache
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from krm_windows import __version__
 from krm_windows.function import kinds
-from krm_windows.service import handlers, health, models, problems
+from krm_windows.service import handlers, health, models, problems, routing
 from krm_windows.service.admission import Anybody
 from krm_windows.service.bodies import JSON
-from krm_windows.service.routing import Route, operation_id
 
-router = APIRouter(route_class=Route, tags=["operations"], generate_unique_id_function=operation_id)
+router = routing.router("operations")
 # What any request may get, whatever it asks. 428 and 429 are of RFC 6585, all others of RFC
 # 9110.
 _ALWAYS = {

@@ -1,10 +1,16 @@
-"""What holds for every request, and headers for browsers with every answer."""
+"""What holds for every request: it is counted, logged, and answered with headers for browsers."""
 
+import time
 from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
 
+from krm_windows.service import admission
+from krm_windows.service.access import Scope
+from krm_windows.service.log import Log
 from krm_windows.service.problems import Problem, as_response
 
 # Pages load what is theirs from here, and nothing from anywhere else (CSP Level 3).
@@ -23,6 +29,15 @@ HEADERS = {
 }
 _NOT_KEPT = {"Cache-Control": "no-store"}
 _LASTING = {"Strict-Transport-Security": "max-age=31536000"}
+# Whatever was asked for.
+_REFUSED = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+# Characters of a policy's name in a line of the log: a path may have any number of them.
+_LONGEST_NAME = 200
 _TWO_LENGTHS = Problem(
     HTTPStatus.BAD_REQUEST,
     "a request has either Content-Length or Transfer-Encoding",
@@ -34,19 +49,25 @@ _NUL = Problem(HTTPStatus.BAD_REQUEST, "the path must not contain NUL (%00)")
 class Guard:
     """Stands before an application: refuses what no handler is to see, adds headers to answers."""
 
-    def __init__(self, application: ASGIApp, *, secure: bool) -> None:
+    def __init__(self, application: ASGIApp, log: Log, *, secure: bool) -> None:
         """Guard an application; `secure` where callers come over TLS."""
         self._application = application
-        headers = HEADERS | _NOT_KEPT
-        if secure:
-            headers |= _LASTING
-        self._headers = headers
+        self._log = log
+        self._headers = HEADERS | _NOT_KEPT | (_LASTING if secure else {})
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
         """Hand a request on, or refuse it."""
+        # The start and the end of the server are said in the same way (ASGI, lifespan).
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        began = time.monotonic()
+        status = 0
 
         async def with_headers(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, text in self._headers.items():
                     # An answer may have a header of its own, as a calendar has its policy.
@@ -54,15 +75,48 @@ class Guard:
             await send(message)
 
         # As GET, without the body, which uvicorn leaves out (RFC 9110, 9.3.2).
-        if scope.get("method") == "HEAD":
-            scope = {**scope, "method": "GET"}
-        # The start and the end of the server are said in the same way (ASGI, lifespan).
-        problem = _problem(scope) if scope["type"] == "http" else None
-        application = self._application if problem is None else as_response(problem)
-        await application(scope, receive, with_headers)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        state = {**scope.get("state", {}), "logged": {}, "scope": None}
+        scope = {**scope, "method": method, "state": state}
+        problem = _problem(scope)
+        try:
+            await (self._application if problem is None else as_response(problem))(
+                scope, receive, with_headers
+            )
+        # It was logged and answered, and Starlette raises it again.
+        except Exception:
+            if not status:
+                raise
+        self._count(Request(scope), status, time.monotonic() - began)
+
+    def _count(self, request: Request, status: int, seconds: float) -> None:
+        """Count a request, and log it if it is a change, or the refusal of anything."""
+        route = request.scope.get("route")
+        operation = getattr(route, "unique_id", "none")
+        self._log.count(operation, status, seconds)
+        changes = request.method != "GET" and request.state.scope not in (None, Scope.READ)
+        if route is None or not (changes or status in _REFUSED):
+            return
+        logged: dict[str, object] = request.state.logged
+        event = logged.pop("event", "changed")
+        if status >= HTTPStatus.BAD_REQUEST:
+            event = "refused"
+        # As it was asked for, whether there is such a policy or not.
+        parts = request.path_params
+        policy = None
+        if "name" in parts:
+            policy = f"{parts['namespace']}/{parts['name']}"[:_LONGEST_NAME]
+        self._log.record(
+            str(event),
+            operation=operation,
+            policy=policy,
+            status=status,
+            address=admission.address(request),
+            **logged,
+        )
 
 
-def _problem(scope: Scope) -> Problem | None:
+def _problem(scope: Connection) -> Problem | None:
     """Return why a request is refused whatever it asks for; None where it is not."""
     # A proxy that reads the length and not the chunks takes what is behind for another's request
     # (RFC 9112, 6.1).

@@ -8,7 +8,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -26,7 +26,7 @@ from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import timeline
 from krm_windows.schedule.timetable import Timetable
-from krm_windows.service import bodies, models, problems, waiting
+from krm_windows.service import bodies, models, problems, routing, waiting
 from krm_windows.service.access import Scope
 from krm_windows.service.admission import (
     AdminPolicy,
@@ -57,7 +57,6 @@ from krm_windows.service.parameters import (
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, bad_request, json_body
-from krm_windows.service.routing import Route, operation_id
 from krm_windows.service.waiting import Arrived, Asked, Found
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
@@ -81,7 +80,7 @@ _PROPOSED: _Answers = {
     }
 }
 
-router = APIRouter(route_class=Route, tags=["policies"], generate_unique_id_function=operation_id)
+router = routing.router("policies")
 
 
 def _takes(description: str, content: dict[str, object]) -> dict[str, Any]:

@@ -2,18 +2,16 @@
 
 from http import HTTPStatus
 
-from fastapi import APIRouter
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from starlette.responses import PlainTextResponse, Response
 
-from krm_windows.service import models
+from krm_windows.service import models, routing
 from krm_windows.service.admission import Anybody
 from krm_windows.service.handlers import as_json
 from krm_windows.service.problems import Problem
-from krm_windows.service.routing import Route, operation_id
 
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
-router = APIRouter(route_class=Route, tags=["operations"], generate_unique_id_function=operation_id)
+router = routing.router("operations")
 
 
 @router.get("/healthz", response_model=models.Health)

@@ -1,7 +1,7 @@
 """The keys of an identity provider, and what its JSON Web Tokens claim (RFC 7519, RFC 7517)."""
 
+import asyncio
 import math
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,16 +25,17 @@ _ALGORITHMS = (*_RSA, "ES256", "ES384", "ES512", "EdDSA")
 # What a header says that it is the header of (RFC 7519, 5.1; RFC 9068, 2.1). A token of another
 # kind, such as `logout+jwt`, is signed by the same keys for the same audience (RFC 8725, 3.12).
 _TYPES = ("jwt", "at+jwt")
-_REQUIRED = ("exp", "iss", "aud", "sub")
+_REQUIRED = ["exp", "iss", "aud", "sub"]
 _LEEWAY = 30
 _SECONDS = 5.0
 _MOST = 1 << 20
+# Who waits for the keys in seconds.
+_PATIENCE = 3.0
 # Keys are read again after so long. What the provider has withdrawn meanwhile counts until then,
 # and for whoever asks while they are read; after twice as long, everybody waits for them.
 _FRESH_SECONDS = 600.0
 # A key that is not known may be new; but nobody makes us ask for it all the time.
 _AGAIN_SECONDS = 30.0
-_UNKNOWN = "the token is signed with a key that the provider does not have"
 
 
 class UntrustedError(Exception):
@@ -67,12 +68,10 @@ class Keys:
         """
         self._issuer = issuer
         self._source = source
-        self._lock = threading.Lock()
         self._keys: dict[str | None, _Key] = {}
-        # When they were read last, in monotonic seconds.
+        # When they were read last, in monotonic seconds, and why they could not be.
         self._began = -math.inf
-        self._ended = -math.inf
-        self._failure: str | None = None
+        self._failure: str | None = "they were not read"
         # One at a time, and away from whoever asks: the provider may not answer for seconds.
         self._reader = ThreadPoolExecutor(1, "keys")
         self._reading: Future[None] | None = None
@@ -85,42 +84,19 @@ class Keys:
         elif not _is_url(source):
             bounded.read_file(Path(source), most=_MOST)
 
-    def awaited(self, token: str) -> "Future[None] | None":
-        """Return what to wait for before `claims` is asked; None where that answers at once.
-
-        Begins to read the keys where it is time to.
-        """
-        try:
-            name = _header(token).get("kid")
-        except UntrustedError:
-            return None
-        with self._lock:
-            now = time.monotonic()
-            is_known = self._found(name) is not None
-            age = now - self._ended
-            is_due = age > _FRESH_SECONDS
-            if not is_known:
-                is_due = now - self._began > _AGAIN_SECONDS
-            if is_due and self._reading is None:
-                self._began = now
-                self._reading = self._reader.submit(self._read)
-            # Whoever has a key that is known waits for nobody, unless it is known for too long.
-            if is_known and age <= 2 * _FRESH_SECONDS:
-                return None
-            return self._reading
-
-    def claims(self, token: str, audience: str) -> Mapping[str, object]:
+    async def claims(self, token: str, audience: str) -> Mapping[str, object]:
         """Return what a token claims, `sub` among it.
 
         Raises UntrustedError for one that does not count, and UnreachableError where that cannot be
-        said. Waits for what is `awaited`.
+        said.
         """
-        awaited = self.awaited(token)
-        if awaited is not None:
-            awaited.result()
-        # The header only says by which key; nothing else of it is believed.
-        key = self._key(_header(token).get("kid"))
         try:
+            # The header only says by which key; nothing else of it is believed.
+            header = jwt.get_unverified_header(token)
+            kind = header.get("typ")
+            if kind is not None and str(kind).lower().removeprefix("application/") not in _TYPES:
+                raise UntrustedError("the token is of another type than JWT or at+jwt")
+            key = await self._key(header.get("kid"))
             found: dict[str, object] = jwt.decode(
                 token,
                 key.key,
@@ -128,51 +104,53 @@ class Keys:
                 audience=audience,
                 issuer=self._issuer,
                 leeway=_LEEWAY,
-                options={"require": list(_REQUIRED)},
+                options={"require": _REQUIRED},
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
-            raise _uncounted(error) from None
+            # PyJWT says why, and repeats nothing of the token.
+            raise UntrustedError(f"invalid token: {type(error).__name__}") from None
         return found
 
-    def _key(self, name: object) -> _Key:
-        with self._lock:
+    async def _key(self, name: object) -> _Key:
+        """Return a key; begins to read the keys where it is time to, and waits in no thread."""
+        found = self._found(name)
+        now = time.monotonic()
+        age = now - self._began
+        is_read = self._reading is None or self._reading.done()
+        if is_read and age > (_AGAIN_SECONDS if found is None else _FRESH_SECONDS):
+            self._began = now
+            self._reading = self._reader.submit(self._read)
+        # Whoever has a key that is known waits for nobody, unless it is known for too long.
+        if self._reading is not None and (found is None or age > 2 * _FRESH_SECONDS):
+            # It goes on for others, whoever has gone away.
+            await asyncio.wait([asyncio.wrap_future(self._reading)], timeout=_PATIENCE)
             found = self._found(name)
-            failure = self._failure
         if found is not None:
             return found
         # It may be a key that is new.
-        if failure is not None:
-            raise UnreachableError(failure)
-        raise UntrustedError(_UNKNOWN)
+        if self._reading is not None and not self._reading.done():
+            raise UnreachableError("the provider does not answer")
+        if self._failure is not None:
+            raise UnreachableError(self._failure)
+        raise UntrustedError("the token is signed with a key that the provider does not have")
 
     def _found(self, name: object) -> _Key | None:
         # A provider with one key need not name it (RFC 7517, 4.5).
         if name is None and len(self._keys) == 1:
-            [found] = self._keys.values()
-            return found
-        if name is not None and not isinstance(name, str):
-            return None
-        return self._keys.get(name)
+            return next(iter(self._keys.values()))
+        return self._keys.get(name) if isinstance(name, str) else None
 
     def _read(self) -> None:
         """Read the keys; those that are known stay where there are none."""
-        failure: str | None = "it ended unexpectedly"
-        keys: dict[str | None, _Key] = {}
         try:
             keys = dict(_usable(http.records(http.record(http.parsed(self._text())).get("keys"))))
-            failure = None
-            if not keys:
-                failure = "none of the keys signs tokens"
         except ForgeError:
-            failure = "the response is not a JSON Web Key Set or discovery document"
+            self._failure = "the response is not a JSON Web Key Set or discovery document"
         except (OSError, WorkspaceError, http.UnfitError, urllib3.exceptions.HTTPError) as error:
-            failure = f"{type(error).__name__}: {error}"
-        finally:
-            with self._lock:
-                self._keys = keys or self._keys
-                self._failure = failure
-                self._ended = time.monotonic()
-                self._reading = None
+            self._failure = f"{type(error).__name__}: {error}"
+        else:
+            self._keys = keys or self._keys
+            self._failure = None if keys else "none of the keys signs tokens"
 
     def _text(self) -> bytes:
         source = self._source
@@ -194,23 +172,6 @@ class Keys:
 def _is_url(source: str) -> bool:
     """Say whether keys are at an address; else they are in a file."""
     return "://" in source
-
-
-def _header(token: str) -> dict[str, object]:
-    """Return the header of a token; raises UntrustedError where it is none, or of another kind."""
-    try:
-        found: dict[str, object] = jwt.get_unverified_header(token)
-    except (jwt.PyJWTError, ValueError, TypeError) as error:
-        raise _uncounted(error) from None
-    kind = found.get("typ")
-    if kind is not None and str(kind).lower().removeprefix("application/") not in _TYPES:
-        raise UntrustedError("the token is of another type than JWT or at+jwt")
-    return found
-
-
-def _uncounted(error: Exception) -> UntrustedError:
-    # PyJWT says why, and repeats nothing of the token.
-    return UntrustedError(f"invalid token: {type(error).__name__}")
 
 
 def _usable(listed: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, _Key]]:

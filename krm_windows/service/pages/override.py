@@ -19,9 +19,9 @@ from krm_windows.plan import clocks
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result, fails
-from krm_windows.service import parameters
+from krm_windows.service import parameters, routing
 from krm_windows.service.admission import Call, OverrideCluster, OverridePolicy, ReadPolicy
-from krm_windows.service.pages import forms, policy, rendering
+from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
@@ -29,7 +29,7 @@ from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.writing import Order
 
 _OVERRIDE = "/ui/policies/{namespace}/{name}/override"
-router = rendering.router()
+router = routing.pages()
 FIELDS = ("state", "for", "until", "reason", "ticket", "requested-by", "cluster")
 """The fields of the form."""
 # So many fit a list to choose from; of more, the name is typed.

@@ -11,8 +11,9 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.gate.timetable import Decision
+from krm_windows.service import routing
 from krm_windows.service.admission import Call, Read
-from krm_windows.service.pages import rendering, waits
+from krm_windows.service.pages import waits
 from krm_windows.service.pages.rendering import page, policy_url
 from krm_windows.service.pages.waits import Waits
 from krm_windows.service.parameters import Continue
@@ -24,7 +25,7 @@ from krm_windows.system.git_branch import Entry
 _ROWS = 50
 # To find the open ones among many, so many are looked at for a page.
 _MOST_LOOKED_AT = 2000
-router = rendering.router()
+router = routing.pages()
 
 
 @dataclass(frozen=True, slots=True)

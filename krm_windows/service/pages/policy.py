@@ -18,10 +18,10 @@ from krm_windows.policy.model import Spec
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.stages import RenderedDirectory
-from krm_windows.service import handlers
+from krm_windows.service import handlers, routing
 from krm_windows.service.admission import Call, ReadCluster
 from krm_windows.service.bodies import ICS, JSON
-from krm_windows.service.pages import drawing, overview, rendering, waits
+from krm_windows.service.pages import drawing, overview, waits
 from krm_windows.service.pages.drawing import Drawn
 from krm_windows.service.pages.rendering import address, page, policy_url
 from krm_windows.service.pages.waits import Waits
@@ -35,7 +35,7 @@ from krm_windows.system.git_branch import Entry
 _MOST_CLUSTERS = 50
 _COMMITS = 15
 _POLICY = "/ui/policies/{namespace}/{name}"
-router = rendering.router()
+router = routing.pages()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from http import HTTPStatus
 from pkgutil import get_data
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter
 from jinja2 import Environment
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -22,7 +21,6 @@ from krm_windows.service.admission import Call
 from krm_windows.service.bodies import HTML
 from krm_windows.service.policies import NO_NAMESPACE
 from krm_windows.service.problems import Problem
-from krm_windows.service.routing import Route, operation_id
 
 _ASSETS = {
     "calendar.css": "krm_windows.preview",
@@ -68,19 +66,6 @@ class Asset:
     media_type: str
 
 
-class _PageRoute(Route):
-    """A route whose refusals are pages, too: they say in words what JSON says to programs."""
-
-    def refuse(self, problem: Problem, request: Request) -> Response:
-        """Answer with a page that says why there is none."""
-        return refused(problem, request)
-
-
-def router() -> APIRouter:
-    """Return a router for pages."""
-    return APIRouter(route_class=_PageRoute, generate_unique_id_function=operation_id)
-
-
 def page(
     call: Call,
     template: str,
@@ -93,7 +78,7 @@ def page(
         "caller": call.caller,
         "can_write": call.caller.may(Scope.WRITE),
         "can_override": call.caller.may(Scope.OVERRIDE),
-        "form_token": call.form_token(),
+        "form_token": call.service.access.form_token(call.caller),
         "now": call.windows.now(),
         "proposes": call.windows.settings.pull_requests is not None,
     }

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
+from krm_windows.service import routing
 from krm_windows.service.access import COOKIE
 from krm_windows.service.admission import Anybody
 from krm_windows.service.pages import rendering
@@ -16,7 +17,7 @@ from krm_windows.service.problems import Problem
 # The first page or one below `/ui/`, of characters that a path and a query have (RFC 3986, 3.3).
 _OWN_PAGE = re.compile(r"/(?:ui/[\w.~!$&'()*+,;=:@%/-]*)?(?:\?[\w.~!$&'()*+,;=:@%/?-]*)?", re.ASCII)
 _Next = Annotated[str, Query(alias="next")]
-router = rendering.router()
+router = routing.pages()
 
 
 @router.get("/ui/login")

@@ -9,9 +9,9 @@ from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import EditError, InputError, KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
-from krm_windows.service import parameters, permissions
+from krm_windows.service import parameters, permissions, routing
 from krm_windows.service.admission import Call, ReadWindow, WriteWindow
-from krm_windows.service.pages import forms, policy, rendering
+from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
@@ -19,7 +19,7 @@ from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag
 
 _WINDOW = "/ui/policies/{namespace}/{name}/window"
-router = rendering.router()
+router = routing.pages()
 FIELDS = ("opens", "closes", "duration", "description")
 """The fields of a window that the form changes."""
 

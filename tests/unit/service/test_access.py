@@ -1,5 +1,6 @@
 """Who may call: tokens, JSON Web Tokens, a proxy; everybody else gets nothing, and is told of."""
 
+import asyncio
 import html
 import ipaddress
 import json
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from starlette.requests import Request
 
 from krm_windows.service import access, application, description, rates
-from krm_windows.service.access import Access, Provider, Proxy, Scope, Ways
+from krm_windows.service.access import Access, Caller, Provider, Proxy, Scope, Ways
 from krm_windows.service.pages import table
 from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Limits
@@ -48,6 +49,11 @@ def request(headers: dict[str, str], client: str = "127.0.0.1") -> Request:
     """Return a request with headers, from an address."""
     found = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
     return Request({"type": "http", "headers": found, "client": (client, 1), "method": "GET"})
+
+
+def who(made: Access, asked: Request) -> Caller | None:
+    """Return who makes a request."""
+    return asyncio.run(made.caller(asked))
 
 
 @pytest.mark.parametrize(
@@ -145,15 +151,15 @@ def test_a_token_that_is_taken_out_of_the_file_is_none(
     """Without a restart; and a file that is broken for a moment locks nobody out."""
     monkeypatch.setattr(access, "_FRESH_SECONDS", 0.0)
     made = Access(Ways(tokens=tmp_path / "tokens"))
-    assert made.caller(request(bearer(tokens["reader"])))
+    assert who(made, request(bearer(tokens["reader"])))
     file = tmp_path / "tokens"
     text = file.read_text()
     file.write_text("half of a li")
-    assert made.caller(request(bearer(tokens["reader"])))
+    assert who(made, request(bearer(tokens["reader"])))
     file.write_text("\n".join(line for line in text.splitlines() if "reader" not in line))
     with pytest.raises(Problem, match="401"):
-        made.caller(request(bearer(tokens["reader"])))
-    assert made.caller(request(bearer(tokens["writer"])))
+        who(made, request(bearer(tokens["reader"])))
+    assert who(made, request(bearer(tokens["writer"])))
 
 
 def test_a_session_ends_with_its_token(
@@ -252,11 +258,11 @@ def provided(jwks: Path) -> Access:
 def test_a_json_web_token(jwks: Path) -> None:
     """Its claims say who it is, and what their groups may do."""
     made = provided(jwks)
-    found = made.caller(request(bearer(token(email="ada@example.com", name="Ada <L>"))))
+    found = who(made, request(bearer(token(email="ada@example.com", name="Ada <L>"))))
     assert found is not None
     assert found.scopes == {Scope.READ, Scope.OVERRIDE}
     assert (found.person.name, found.person.email) == ("Ada L", "ada@example.com")
-    nobody = made.caller(request(bearer(token(groups="dev other"))))
+    nobody = who(made, request(bearer(token(groups="dev other"))))
     assert nobody is not None
     assert nobody.scopes == {Scope.READ}
 
@@ -284,7 +290,7 @@ def test_a_json_web_token(jwks: Path) -> None:
 def test_a_token_of_somebody_else_does_not_count(wrong: str, jwks: Path) -> None:
     """Another issuer, audience or key, too late, too early, unsigned, signed with a secret."""
     with pytest.raises(Problem, match="401"):
-        provided(jwks).caller(request(bearer(wrong)))
+        who(provided(jwks), request(bearer(wrong)))
 
 
 def test_keys_are_not_asked_for_all_the_time(jwks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +303,7 @@ def test_keys_are_not_asked_for_all_the_time(jwks: Path, monkeypatch: pytest.Mon
     )
     for number in range(5):
         with pytest.raises(Problem):
-            made.caller(request(bearer(token(kid=f"x{number}"))))
+            who(made, request(bearer(token(kid=f"x{number}"))))
     assert len(read) == 1
 
 
@@ -311,12 +317,12 @@ def proxied(**more: Any) -> Access:  # noqa: ANN401
 def test_a_proxy_says_who_calls() -> None:
     """From where it calls, and from nowhere else."""
     headers = {"X-User": "ada", "X-Groups": "ops,other", "X-Email": "ada@example.com"}
-    found = proxied().caller(request(headers, "10.0.0.7"))
+    found = who(proxied(), request(headers, "10.0.0.7"))
     assert found is not None
     assert (found.name, found.person.email) == ("ada", "ada@example.com")
     assert found.scopes == {Scope.READ, Scope.OVERRIDE}
-    assert proxied().caller(request(headers, "10.0.1.7")) is None
-    assert proxied().caller(request({}, "10.0.0.7")) is None
+    assert who(proxied(), request(headers, "10.0.1.7")) is None
+    assert who(proxied(), request({}, "10.0.0.7")) is None
 
 
 @pytest.mark.parametrize("name", ["x-user", "x-groups", "x-email"])
@@ -326,7 +332,7 @@ def test_a_header_of_the_proxy_that_comes_twice_is_not_believed(name: str) -> No
     headers.append((name.encode(), b"ops"))
     scope = {"type": "http", "headers": headers, "client": ("10.0.0.7", 1), "method": "GET"}
     with pytest.raises(Problem) as raised:
-        proxied().caller(Request(scope))
+        who(proxied(), Request(scope))
     assert raised.value.status == 401
 
 

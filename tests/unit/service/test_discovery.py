@@ -1,5 +1,6 @@
 """An identity provider over HTTPS: found by its name, and trusted by whom the operator trusts."""
 
+import asyncio
 import json
 import ssl
 import threading
@@ -78,13 +79,13 @@ def test_keys_are_found_by_the_name_of_the_issuer(
 ) -> None:
     """Whose certificate is in the file that SSL_CERT_FILE names (OpenSSL's own variable)."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
-    assert Keys(issuer, None).claims(token(issuer), AUDIENCE)["sub"] == "ada"
+    assert asyncio.run(Keys(issuer, None).claims(token(issuer), AUDIENCE))["sub"] == "ada"
 
 
 def test_an_issuer_that_nobody_vouches_for_has_no_keys(issuer: str) -> None:
     """A certificate of its own, and one for another name."""
     with pytest.raises(UnreachableError):
-        Keys(issuer, None).claims(token(issuer), AUDIENCE)
+        asyncio.run(Keys(issuer, None).claims(token(issuer), AUDIENCE))
 
 
 def test_a_certificate_is_for_a_name(
@@ -94,4 +95,4 @@ def test_a_certificate_is_for_a_name(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     other = issuer.replace("localhost", "127.0.0.1")
     with pytest.raises(UnreachableError):
-        Keys(other, None).claims(token(other), AUDIENCE)
+        asyncio.run(Keys(other, None).claims(token(other), AUDIENCE))

@@ -1,5 +1,6 @@
 """What the service asks other servers for: a pull request, and the keys of a provider."""
 
+import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -58,13 +59,13 @@ def _propose(address: str, folder: Path) -> None:
 def _ask_for_keys(address: str, folder: Path) -> None:
     assert folder
     with pytest.raises(UnreachableError):
-        Keys(address, f"{address}/keys").claims(NO_KEY, "krm-windows")
+        asyncio.run(Keys(address, f"{address}/keys").claims(NO_KEY, "krm-windows"))
 
 
 def _discover(address: str, folder: Path) -> None:
     assert folder
     with pytest.raises(UnreachableError):
-        Keys(address, None).claims(NO_KEY, "krm-windows")
+        asyncio.run(Keys(address, None).claims(NO_KEY, "krm-windows"))
 
 
 WAYS = (_propose, _ask_for_keys, _discover)
