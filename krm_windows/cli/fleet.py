@@ -1,40 +1,29 @@
-"""`krm-windows render` for many clusters at once."""
+"""A fleet, as the arguments of `render` for many clusters give it."""
 
 import argparse
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from operator import methodcaller
 from pathlib import Path
 
 from krm_windows import render
-from krm_windows.cli import (
-    cluster_resources,
-    inputs,
-    output,
-    progress,
-    report,
-    stale,
-)
-from krm_windows.emit.timetables import Versions
-from krm_windows.exit_codes import ExitCode
+from krm_windows.cli import cluster_resources, inputs, progress
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.fleet.output import ClusterOutcome, FleetOutput
+from krm_windows.fleet.output import FleetOutput, Outcome
 from krm_windows.fleet.policies import FleetPolicy
-from krm_windows.fleet.rendering import Files, Fleet, RenderedFiles
+from krm_windows.fleet.rendering import Fleet
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plurals import counted, some
 from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
 from krm_windows.render import apart, command, layout
 from krm_windows.render.command import CLUSTER
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
-from krm_windows.system import locks, tops, walk
+from krm_windows.system import tops, walk
 from krm_windows.system.files import first_line
 from krm_windows.system.reading import SUFFIXES
 
@@ -43,159 +32,41 @@ from krm_windows.system.reading import SUFFIXES
 _OWN = re.compile(
     f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
 )
-# Names in a message, before `and 17 more`.
-_LISTED = 3
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
-    """Render, or compare with what was rendered before."""
-    policies = {path: inputs.policy(path) for path in arguments.policies}
-    try:
-        wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
-    except NoClusterError:
+def outcomes(
+    arguments: argparse.Namespace, policies: Mapping[str, KubeObject], *, strict: bool
+) -> Iterator[Outcome]:
+    """Yield what becomes of the base of a fleet and of its clusters; `policies` are by file."""
+    own = _clusters(arguments.clusters) if arguments.clusters else {}
+    # `own` are policies that a cluster brings itself, or patches of a shared one.
+    every = _policies([policies[path] for path in arguments.policies], own)
+    named = set(own)
+    if arguments.all_clusters:
+        named = named.union(*(policy.named for policy in every))
+    # Sorted: the output must not depend on the order of files on a disk.
+    clusters = tuple(
+        cluster for cluster in sorted(named) if any(map(methodcaller("reaches", cluster), every))
+    )
+    if not clusters:
         # A policy that names its clusters wrongly has none: then say what is wrong with it.
         wrong: list[Result] = []
         for each in policies.values():
             wrong += load.read(each.node, file=file_of(each)).version(None)[1]
         if not fails(wrong):
-            raise
-        return _report(wrong, policies, arguments)
-    tree = FleetOutput(wanted, arguments.output_dir, arguments.strict)
-    base, said = _base(wanted, policies)
-    # An error in the base is in every cluster: it is reported once, and none is rendered.
-    if base.files is None or fails(said, strict=arguments.strict):
-        return _report(said, policies, arguments, "nothing written")
-    found = Findings(said)
-    renewed = _check if arguments.check else _write
-    number, done = renewed(tree, base.files, found, arguments)
-    clusters = counted(len(wanted.clusters), "cluster")
-    code = _report(found.results(), policies, arguments, clusters, *done, report.zone_rules())
-    return ExitCode.ERROR if arguments.check and number else code
-
-
-def _base(wanted: Fleet, policies: Mapping[str, KubeObject]) -> tuple[RenderedFiles, list[Result]]:
-    """Render what all clusters share; return it with all that is to be said of the policies."""
-    base = wanted.base()
-    said = list(base.results)
+            raise InputError("no cluster found: the policies name none, and --clusters has none")
+        yield Outcome("", wrong)
+        return
+    said: list[Result] = []
     for path, config in policies.items():
         said += applied.check(config, path)
-    return base, said
+    tree = FleetOutput(_fleet(arguments, every, clusters), arguments.output_dir, strict)
+    yield from tree.outcomes(said, lambda names: progress.bar(names, len(names)))
 
 
-def _report(
-    results: Sequence[Result],
-    policies: Mapping[str, KubeObject],
-    arguments: argparse.Namespace,
-    *done: str,
-) -> ExitCode:
-    """Print what was found with the files where it is, and a line of what was done."""
-    every = report.located(results, policies, arguments.resources)
-    code = report.show(every, strict=arguments.strict)
-    report.summarize(every, *done)
-    return code
-
-
-def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, bytes | None]]:
-    """Return what is to be said of a fleet, and which files of its directory `render` changes.
-
-    By path, None for one that it removes; those of a cluster with an error stay as they are.
-    """
-    policies = {path: inputs.policy(path) for path in arguments.policies}
-    wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
-    tree = FleetOutput(wanted, arguments.output_dir)
-    base, results = _base(wanted, policies)
-    edits: dict[str, bytes | None] = {}
-    if base.files is not None and not fails(results):
-        found = Findings(results)
-        for outcome in (tree.base(base.files), *map(tree.cluster, tree.clusters())):
-            found.add(outcome)
-            edits |= outcome.edits()
-        results = found.results()
-    return report.located(results, policies, arguments.resources), edits
-
-
-class NoClusterError(InputError):
-    """There is no cluster to render for."""
-
-
-def _clusters_of(tree: FleetOutput) -> Iterator[ClusterOutcome]:
-    names = tree.clusters()
-    return progress.bar(map(tree.cluster, names), len(names))
-
-
-def _check(
-    tree: FleetOutput, base: Files, found: "Findings", arguments: argparse.Namespace
-) -> tuple[int, Iterable[str]]:
-    """Show how a fleet differs; return how many files do, and that in words."""
-    diffs: dict[str, str] = {}
-    versions: list[Versions] = []
-    for outcome in chain([tree.base(base)], _clusters_of(tree)):
-        found.add(outcome)
-        if changed := outcome.stale():
-            diffs |= changed
-            versions += outcome.versions()
-    if arguments.diff:
-        output.show("".join(diffs.values()))
-    stale.show(arguments.output_dir, diffs, versions)
-    return len(diffs), report.stale(len(diffs), stale.MORE)
-
-
-def _write(
-    tree: FleetOutput, base: Files, found: "Findings", arguments: argparse.Namespace
-) -> tuple[int, Iterable[str]]:
-    """Render a fleet; return how many files were written, and what was in words."""
-    written = removed = 0
-    with locks.alone(arguments.output_dir):
-        # Only when it is asked for its outcome are all clusters written.
-        tidied = map(tree.tidied_base, [base])
-        for outcome in chain([tree.begun_base(base)], _clusters_of(tree), tidied):
-            found.add(outcome)
-            changes = outcome.write()
-            written += changes.written
-            removed += changes.removed
-    return written, report.changes(written, removed)
-
-
-class Findings:
-    """What was found in the base and in clusters.
-
-    Each once, and what is not true of all with the names of some.
-    """
-
-    def __init__(self, base: Iterable[Result]) -> None:
-        # By all that they say: the same words about another object are another finding.
-        self._base = dict.fromkeys(base)
-        self._clusters: dict[Result, list[str]] = {}
-
-    def add(self, outcome: ClusterOutcome) -> None:
-        """Take what was found in a cluster."""
-        for result in outcome.results:
-            # What is true of the base is true of every cluster, and is reported without names.
-            if result not in self._base:
-                self._clusters.setdefault(result, []).append(outcome.cluster)
-
-    def results(self) -> list[Result]:
-        """Return all of it."""
-        named = (
-            result._replace(message=f"{result.message} [{some(names, _LISTED)}]")
-            for result, names in self._clusters.items()
-        )
-        return [*self._base, *named]
-
-
-def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
-    own = _clusters(arguments.clusters) if arguments.clusters else {}
-    # `own` are policies that a cluster brings itself, or patches of a shared one.
-    policies = _policies(shared, own)
-    named = set(own)
-    if arguments.all_clusters:
-        named = named.union(*(policy.named for policy in policies))
-    # Sorted: the output must not depend on the order of files on a disk.
-    clusters = tuple(
-        cluster for cluster in sorted(named) if any(map(methodcaller("reaches", cluster), policies))
-    )
-    if not clusters:
-        raise NoClusterError("no cluster found: the policies name none, and --clusters has none")
+def _fleet(
+    arguments: argparse.Namespace, policies: tuple[FleetPolicy, ...], clusters: tuple[str, ...]
+) -> Fleet:
     # How it is delivered is looked for among resources where no template says it.
     sees = arguments.resources is not None
     delivery = template(arguments.flux_kustomizations)

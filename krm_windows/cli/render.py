@@ -1,31 +1,37 @@
 """`krm-windows render`: the windows of a policy as plain files, for Flux, which runs no plugin."""
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-from krm_windows import emit, render, rules
+from krm_windows import emit, escape, render, rules
 from krm_windows.checks import policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report, stale
+from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report
 from krm_windows.cli.inputs import UsageError
-from krm_windows.emit import timetables
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
+from krm_windows.fleet.output import Outcome
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
+from krm_windows.plurals import counted, some
 from krm_windows.render import apart, command
 from krm_windows.render.apart import Delivery
 from krm_windows.results import Result, fails
-from krm_windows.system import tops
-from krm_windows.system.files import Folder
+from krm_windows.system import locks, tops
+from krm_windows.system.files import Changes, Folder
+
+# So many files that are out of date are named, and so many clusters in a finding.
+_FILES, _NAMES = 20, 3
+_MORE = "; --diff shows how they differ"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; if DIR is out of date, exit 1 with the hours that move and the files",
+        help="write nothing; if DIR is out of date, name the files, and exit 1",
     )
     parser.add_argument("--diff", action="store_true", help="with --check, also show the diff")
     report.options(parser)
@@ -49,98 +55,152 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    # A fleet has its own form of output: a base and overlays for each cluster.
-    of_many = arguments.all_clusters or arguments.clusters
-    if of_many and arguments.cluster is not None:
+    if _is_fleet(arguments) and arguments.cluster is not None:
         raise UsageError("--cluster and --all-clusters or --clusters cannot be used together")
     if arguments.diff and not arguments.check:
         raise UsageError("--diff needs --check")
-    if of_many:
-        return fleet.run(arguments)
-    made = rendered(arguments)
-    code = report.show(made.results, strict=arguments.strict)
-    if made.folder is None or code is not ExitCode.FINE:
-        report.summarize(made.results, "nothing written")
-        return code
-    # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
-    if arguments.check:
-        return _compared(made.folder, made.files, shows_diff=arguments.diff)
-    done = report.changes(*made.folder.write(made.files))
-    report.summarize(made.results, *done, report.zone_rules())
-    return ExitCode.FINE
-
-
-def _compared(folder: Folder, files: Mapping[str, bytes], *, shows_diff: bool) -> ExitCode:
-    """Print which files of a directory are not those that it should have, and what that changes."""
-    diffs = folder.stale(files)
-    if shows_diff:
+    policies = {path: inputs.policy(path) for path in arguments.policies}
+    found = _Findings()
+    diffs: dict[str, str] = {}
+    changes: list[Changes] = []
+    with ExitStack() as stack:
+        for outcome in found.of(_outcomes(arguments, policies, strict=arguments.strict)):
+            # Nothing is written where one runs `--check`, as `gofmt -l` does it.
+            if arguments.check:
+                diffs |= outcome.stale()
+                continue
+            if not changes:
+                stack.enter_context(locks.alone(arguments.output_dir))
+            changes.append(outcome.write())
+    results = report.located(found.results(), policies, arguments.resources)
+    code = report.show(results, strict=arguments.strict)
+    if arguments.diff:
         output.show("".join(diffs.values()))
-    stale.show(folder.path, diffs, timetables.versions(folder.read().values(), files.values()))
-    report.summarize((), *report.stale(len(diffs), stale.MORE), report.zone_rules())
-    return ExitCode.of(failed=bool(diffs))
+    output.show("".join(_listed(arguments.output_dir, diffs)))
+    summary: Iterable[str] = ["nothing written"]
+    if changes:
+        summary = report.changes(*map(sum, zip(*changes, strict=True)))
+    elif diffs or code is ExitCode.FINE:
+        summary = report.stale(len(diffs), _MORE)
+    if found.clusters:
+        summary = [counted(found.clusters, "cluster"), *summary]
+    report.summarize(results, *summary, report.zone_rules())
+    return ExitCode.ERROR if diffs else code
 
 
-class SingleRendering(NamedTuple):
-    """What a policy yields for one cluster.
+def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, bytes | None]]:
+    """Return what is to be said of a rendering, and which files of its directory it changes.
 
-    The `files` by name for a `folder`, which is None where an error among the `results` leaves
-    none.
+    By path, None for one that it removes; those of a cluster with an error stay as they are.
     """
+    policies = {path: inputs.policy(path) for path in arguments.policies}
+    found = _Findings()
+    edits: dict[str, bytes | None] = {}
+    for outcome in found.of(_outcomes(arguments, policies, strict=False)):
+        edits |= outcome.edits()
+    return report.located(found.results(), policies, arguments.resources), edits
 
-    results: list[Result]
-    folder: Folder | None = None
-    files: Mapping[str, bytes] = {}
+
+def _is_fleet(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.all_clusters or arguments.clusters)
 
 
-def rendered(arguments: argparse.Namespace) -> SingleRendering:
-    """Render one policy for one cluster, and write nothing."""
+def _outcomes(
+    arguments: argparse.Namespace, policies: Mapping[str, KubeObject], *, strict: bool
+) -> Iterable[Outcome]:
+    """Yield what becomes of each part of the output."""
+    # A fleet has its own form of output: a base and overlays for each cluster.
+    if _is_fleet(arguments):
+        return fleet.outcomes(arguments, policies, strict=strict)
     if len(arguments.policies) != 1:
         raise UsageError(
             f"takes one POLICY for one cluster, got {len(arguments.policies)}; for more, use "
             "--all-clusters"
         )
+    (config,) = policies.values()
+    results, folder, files = _rendered(arguments, config)
+    if folder is None or fails(results, strict=strict):
+        return [Outcome("", results)]
+    return [Outcome.of(folder, files, "", results)]
+
+
+def _listed(directory: Path, files: Collection[str]) -> Iterator[str]:
+    """Yield the lines that name files which are out of date."""
+    if files:
+        yield "out of date:\n"
+    for name in islice(files, _FILES):
+        yield f"  {escape.line(str(directory / name))}\n"
+    if len(files) > _FILES:
+        yield f"  and {len(files) - _FILES} more\n"
+
+
+class _Findings:
+    """What was found in the base and in clusters.
+
+    Each once, and what is not true of all with the names of some.
+    """
+
+    def __init__(self) -> None:
+        # By all that they say: the same words about another object are another finding.
+        self._base: dict[Result, None] = {}
+        self._clusters: dict[Result, list[str]] = {}
+        self.clusters = 0
+
+    def of(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Take what was found in clusters, and yield those that have files."""
+        for outcome in outcomes:
+            self.clusters += bool(outcome.cluster)
+            for result in outcome.results:
+                if not outcome.cluster:
+                    self._base[result] = None
+                # What is true of the base is true of every cluster, and needs no names.
+                elif result not in self._base:
+                    self._clusters.setdefault(result, []).append(outcome.cluster)
+            if outcome.folder is not None:
+                yield outcome
+
+    def results(self) -> list[Result]:
+        """Return all of it."""
+        named = (
+            result._replace(message=f"{result.message} [{some(names, _NAMES)}]")
+            for result, names in self._clusters.items()
+        )
+        return [*self._base, *named]
+
+
+def _rendered(
+    arguments: argparse.Namespace, config: KubeObject
+) -> tuple[list[Result], Folder | None, Mapping[str, bytes]]:
+    """Render one policy for one cluster; there is no directory where an error leaves no files."""
     file = arguments.policies[0]
-    config = inputs.policy(file)
     items = cluster_resources.read(arguments.resources)
     plan, results = _plan(config, items, arguments)
     if file != inputs.STDIN:
-        results = [*results, *applied.check(config, file)]
+        results += applied.check(config, file)
     if plan is None:
-        return SingleRendering(report.located(results, {file: config}, arguments.resources))
+        return results, None, {}
     beside = () if file == inputs.STDIN else (Path(file),)
     existing = ExistingOutput(arguments.output_dir, resources=lambda _: items, beside=beside)
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
-        results = [*results, *about(config, existing.check(Claim.of(plan.timetable)))]
-    # What was rendered before says by which zone data it was built, and which targets it held.
-    older = tuple(_older(arguments.output_dir))
+        results += about(config, existing.check(Claim.of(plan.timetable)))
+    # What was rendered before, from whichever policy, says by which zone data it was built, and
+    # which targets it held. Our files begin with a comment that says so.
+    older = Folder(arguments.output_dir, render.is_header).read().values()
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
-    results = [*results, *about(config, list(zone_release.differing(plan, built)))]
-    # Where a newer release of the zone data moves nothing, the older one stays: no file changes.
-    plan = zone_release.kept(plan, built)
+    results += about(config, list(zone_release.differing(plan, built)))
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
     gated = partial(existing.gated, plan.timetable.cluster)
-    forgotten = policy_changes.forgotten(older, [plan.timetable], gated)
-    results = [*results, *about(config, forgotten)]
+    results += about(config, policy_changes.forgotten(older, [plan.timetable], gated))
     manifests = emit.objects(plan)
     delivery = _delivery(items, arguments)
-    results = [*results, *about(config, apart.check(plan, manifests, delivery))]
-    results = report.located(results, {file: config}, arguments.resources)
+    results += about(config, apart.check(plan, manifests, delivery))
     files = render.rendered(plan, manifests, delivery)
-    signed = command.signed(files, command.called(arguments, tops.top))
-    return SingleRendering(results, _folder(plan, arguments.output_dir), signed)
-
-
-def _older(path: Path) -> Iterable[bytes]:
-    """Return what was rendered into a directory before, from whichever policy."""
-    # Our files begin with a comment that says so; what a person wrote beside them is left alone.
-    return Folder(path, render.is_header).read().values()
-
-
-def _folder(plan: Plan, path: Path) -> Folder:
-    """Return the directory, where what was rendered under a former name is ours too."""
-    policies = (plan.policy, *plan.timetable.former_names)
-    return Folder(path, frozenset(map(render.header, policies)).__contains__, inner=FOLDERS)
+    # What was rendered under a former name is ours, too.
+    names = (plan.policy, *plan.timetable.former_names)
+    headers = frozenset(map(render.header, names))
+    folder = Folder(arguments.output_dir, headers.__contains__, inner=FOLDERS)
+    return results, folder, command.signed(files, command.called(arguments, tops.top))
 
 
 def _delivery(items: list[KubeObject], arguments: argparse.Namespace) -> Delivery | None:
@@ -161,10 +221,10 @@ def _delivery(items: list[KubeObject], arguments: argparse.Namespace) -> Deliver
 
 def _plan(
     config: KubeObject, items: list[KubeObject], arguments: argparse.Namespace
-) -> tuple[Plan | None, Sequence[Result]]:
+) -> tuple[Plan | None, list[Result]]:
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     # Items are only read here: what a transformer would edit in them has to be edited by hand.
-    results = readonly.refused(compiled.results, compiled.adopted)
+    results = list(readonly.refused(compiled.results, compiled.adopted))
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not
         results = [result for result in results if result.rule != rules.TARGET_UNSEEN.id]
     if compiled.application is None or fails(results):

@@ -1,19 +1,17 @@
 """What `render` wrote into a repository, and what it would write there now."""
 
-import argparse
 import os
 import posixpath
-from collections.abc import Iterable
 from pathlib import Path
 
-from krm_windows.cli import fleet, render
+from krm_windows.cli import render
 from krm_windows.emit.header import is_header
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import RenderCommand
 from krm_windows.render.outputs import Edits, Output, Renewal
-from krm_windows.results import Result, fails
+from krm_windows.results import Result
 from krm_windows.system import git_progress, tops, walk
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.directories import Directory
@@ -87,7 +85,7 @@ def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
         _check_inside(top, output.command)
         where = os.path.relpath(top, start) if start else str(top)
         placed = output.command.moved(lambda path: posixpath.normpath(posixpath.join(where, path)))
-        results, edits = _rendered(placed.arguments)
+        results, edits = render.renewal(placed.arguments)
         below = {
             posixpath.normpath(posixpath.join(output.directory, path)): content
             for path, content in edits.items()
@@ -125,21 +123,6 @@ def contents(top: Path, edits: Edits) -> dict[str, bytes | None]:
 
 def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
-
-
-def _rendered(arguments: argparse.Namespace) -> tuple[Iterable[Result], Edits]:
-    """Return what `render` has to say, and the files of its directory that it would change."""
-    if arguments.all_clusters or arguments.clusters:
-        return fleet.renewal(arguments)
-    made = render.rendered(arguments)
-    if made.folder is None or fails(made.results):
-        return made.results, {}
-    there = made.folder.read()
-    names = {**there, **made.files}
-    edits = {
-        each: made.files.get(each) for each in names if there.get(each) != made.files.get(each)
-    }
-    return made.results, edits
 
 
 def _check_inside(top: Path, rendered: RenderCommand) -> None:

@@ -1,7 +1,7 @@
 """The timetable of a gate's ConfigMap, read back from what was emitted."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -12,9 +12,6 @@ from krm_windows.gate import timetable
 from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.timetable import FORMAT_VERSION, Target, Timetable
 from krm_windows.krm import KubeObject
-
-Versions: TypeAlias = tuple[Timetable | None, Timetable | None]
-"""A timetable that was there, and the one that takes its place; None where there is none."""
 
 
 def read(manifest: KubeObject) -> Timetable | None:
@@ -96,23 +93,3 @@ def manifests(content: bytes) -> Iterator[bytes]:
         text = entry.get("patch")
         if isinstance(text, str) and configmap.TIMETABLE in text:
             yield text.encode()
-
-
-def versions(older: Iterable[bytes], newer: Iterable[bytes]) -> Iterator[Versions]:
-    """Yield what became of each timetable in files; a policy is known by its former names, too.
-
-    Raises InputError for what is no YAML.
-    """
-    before = {(each.cluster, each.policy): each for each in _all(older)}
-    for new in _all(newer):
-        found = [before.pop((new.cluster, name), None) for name in new.own_names]
-        yield next(filter(None, found), None), new
-    yield from ((old, None) for old in before.values())
-
-
-def _all(files: Iterable[bytes]) -> Iterator[Timetable]:
-    for content in files:
-        for manifest in manifests(content):
-            found = read(KubeObject.parse(manifest))
-            if found is not None:
-                yield found

@@ -1,18 +1,16 @@
 """A tree of files made what a fleet yields, a cluster at a time; or only compared with it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from posixpath import basename, dirname
+from posixpath import dirname
 
 from krm_windows import render
-from krm_windows.emit import timetables
-from krm_windows.emit.timetables import Versions
 from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.flux.sources import NAME
-from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.krm import InputError
 from krm_windows.render import layout as paths
 from krm_windows.results import Result, fails
 from krm_windows.system.files import Changes, Folder, folders, stale
@@ -23,18 +21,29 @@ _RELEASE = re.compile(rb'krm-windows\.dev/zone-data: "?\d{4}[a-z]+"?')
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterOutcome:
-    """What becomes of a cluster, or of the base, whose name is empty.
+class Outcome:
+    """What becomes of a cluster of a fleet, or of its base, whose name is empty; or of one policy.
 
-    `results` are what is to be said of it. In a `branch` its `older` files are to become `files`;
+    `results` are what is to be said of it. In a `folder` its `older` files are to become `files`;
     without one they stay as they are.
     """
 
     cluster: str
-    results: tuple[Result, ...] = ()
-    branch: Folder | None = None
+    results: Sequence[Result] = ()
+    folder: Folder | None = None
     older: Files = field(default_factory=dict)
     files: Files = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, folder: Folder, files: Files, cluster: str = "", results: Sequence[Result] = ()
+    ) -> "Outcome":
+        """Compare files with those that are there."""
+        older = folder.read()
+        # A newer release of the zone data alone changes nothing.
+        if _of_any_release(older) == _of_any_release(files):
+            files = older
+        return cls(cluster, results, folder, older, files)
 
     def stale(self) -> dict[str, str]:
         """Return the diffs of the files that differ, by path."""
@@ -44,13 +53,9 @@ class ClusterOutcome:
         """Return the contents of the files that differ, None of those that are to go."""
         return {path: self.files.get(path) for path in self.stale()}
 
-    def versions(self) -> Iterable[Versions]:
-        """Return the timetables that were in the files and are to be; the base has none."""
-        return timetables.versions(self.older.values(), self.files.values()) if self.cluster else ()
-
     def write(self) -> Changes:
         """Write the files."""
-        return self.branch.put(self.older, self.files) if self.branch else Changes()
+        return self.folder.put(self.older, self.files) if self.folder else Changes()
 
 
 @dataclass(frozen=True)
@@ -61,70 +66,61 @@ class FleetOutput:
     output: Path
     strict: bool = False
 
-    def clusters(self) -> list[str]:
-        """Return the clusters of the fleet, and those that have files of ours and are no more."""
-        there = folders(self.output / paths.CLUSTERS)
-        gone = [name for name in there if self._is_gone(name)]
-        return sorted([*self._known, *gone])
+    def outcomes(
+        self,
+        said: Sequence[Result] = (),
+        drawn: Callable[[list[str]], Iterable[str]] = iter,
+    ) -> Iterator[Outcome]:
+        """Yield what becomes of the base, with what else is `said` of it, and of each cluster.
 
-    def _is_gone(self, name: str) -> bool:
-        """Whether files of ours are left of a cluster that is no more."""
-        if name in self._known:
-            return False
-        # A directory without files of ours may be anybody's.
-        return bool(self._branch(name).read())
-
-    def base(self, files: Files) -> ClusterOutcome:
-        """Return what all clusters share; what was of a policy that is gone goes."""
-        return self._renewed("", self._base, self._base.read(), files)
-
-    def begun_base(self, files: Files) -> ClusterOutcome:
-        """Return the base, with that of a policy that is gone, to which clusters may refer yet."""
-        older = self._base.read()
+        `drawn` gives the clusters again, and shows how many of them are done.
+        """
+        files, results = self.fleet.base()
+        results = [*results, *said]
+        # An error in the base is in every cluster: it is reported once, and none is rendered.
+        if files is None or fails(results, strict=self.strict):
+            yield Outcome("", results)
+            return
+        # To the base of a policy that is gone clusters may refer yet.
         current = {dirname(path) for path in files}
-        kept = {path: older[path] for path in older if dirname(path) not in current}
-        return self._renewed("", self._base, older, {**kept, **files})
-
-    def tidied_base(self, files: Files) -> ClusterOutcome:
-        """Return the base without that, unless a cluster kept its files because of an error."""
         older = self._base.read()
-        left = {dirname(path) for path in older if path not in files}
-        # kustomize would refuse a cluster's kustomization whose base is gone.
-        used = {each for each in left if self._is_used(each)}
-        kept = {path: older[path] for path in older if dirname(path) in used}
-        return self._renewed("", self._base, older, {**kept, **files})
+        gone = {path: older[path] for path in older if dirname(path) not in current}
+        yield Outcome.of(self._base, {**gone, **files}, "", results)
+        is_whole = True
+        for name in drawn(self._clusters()):
+            outcome = self._cluster(name)
+            is_whole = is_whole and outcome.folder is not None
+            yield outcome
+        if gone and is_whole:
+            yield Outcome.of(self._base, files)
 
     @cached_property
     def _base(self) -> Folder:
         return Folder(self.output, render.is_header, branches=(paths.WINDOW,))
 
-    def _is_used(self, base: str) -> bool:
-        """Whether the kustomization of any cluster refers to the directory of a base."""
-        entry = paths.reference(basename(base))
-        for name in folders(self.output / paths.CLUSTERS):
-            content = self._branch(name).read().get(paths.kustomization(name), b"")
-            if entry in _resources(content):
-                return True
-        return False
+    def _clusters(self) -> list[str]:
+        """Return the clusters of the fleet, and those that have files of ours and are no more."""
+        there = folders(self.output / paths.CLUSTERS)
+        # A directory without files of ours may be anybody's.
+        gone = [name for name in there if name not in self._known and self._branch(name).read()]
+        return sorted([*self._known, *gone])
 
-    def cluster(self, name: str) -> ClusterOutcome:
+    def _cluster(self, name: str) -> Outcome:
         """Return what becomes of a cluster."""
         branch = self._branch(name)
-        older = branch.read()
         # The cluster is gone: so are its files.
-        if name not in self._known:
-            results = self.fleet.dropped(name, older)
-            if fails(results, strict=self.strict):
-                return ClusterOutcome(name, results)
-            return self._renewed(name, branch, older, {}, results)
+        files: Files | None = {}
+        if name in self._known:
+            files, results = self.fleet.render(name, branch.read())
+        else:
+            results = self.fleet.dropped(name, branch.read())
         # A single error or, if strict, warning leaves the files of this cluster as they are.
-        rendered = self.fleet.render(name, older)
-        if rendered.files is None or fails(rendered.results, strict=self.strict):
-            return ClusterOutcome(name, rendered.results)
+        if files is None or fails(results, strict=self.strict):
+            return Outcome(name, results)
         # Two Kustomizations for one tree would undo each other's pruning.
-        if self.fleet.delivery:
+        if files and self.fleet.delivery:
             self._refuse_doubled(name)
-        return self._renewed(name, branch, older, rendered.files, rendered.results)
+        return Outcome.of(branch, files, name, results)
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -132,19 +128,6 @@ class FleetOutput:
 
     def _branch(self, name: str) -> Folder:
         return Folder(self.output, render.is_header, branches=paths.branches(name))
-
-    def _renewed(
-        self,
-        name: str,
-        branch: Folder,
-        older: Files,
-        files: Files,
-        results: tuple[Result, ...] = (),
-    ) -> ClusterOutcome:
-        # A newer release of the zone data alone changes nothing.
-        if _of_any_release(older) == _of_any_release(files):
-            files = older
-        return ClusterOutcome(name, results, branch, older, files)
 
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already.
@@ -164,14 +147,3 @@ class FleetOutput:
 def _of_any_release(files: Files) -> dict[str, bytes]:
     """Return files without the release of the zone data that they name."""
     return {path: _RELEASE.sub(b"", content) for path, content in files.items()}
-
-
-def _resources(kustomization: bytes) -> list[Value]:
-    """Return the `resources` of a kustomization; none of one that is missing or is no YAML."""
-    try:
-        found = KubeObject.parse(kustomization).get("resources")
-    except InputError:
-        return []
-    if isinstance(found, list):
-        return found
-    return []

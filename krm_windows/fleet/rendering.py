@@ -27,22 +27,8 @@ from krm_windows.render.layout import Layout, PolicyOutput
 from krm_windows.results import Result, fails
 
 Files = Mapping[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledPolicy:
-    """What a policy yields for a cluster, None where there is an error among the results."""
-
-    output: PolicyOutput | None
-    results: tuple[Result, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedFiles:
-    """Files by path (None: there is an error), and all that is to be said of them."""
-
-    files: Files | None
-    results: tuple[Result, ...]
+_Compiled = tuple[PolicyOutput | None, list[Result]]
+# What a policy yields for a cluster, None where there is an error among the results.
 
 
 @dataclass(frozen=True)
@@ -74,60 +60,57 @@ class Fleet:
         return paths.slugs(policy.name for policy in self.policies)
 
     @cached_property
-    def bases(self) -> Mapping[str, CompiledPolicy]:
+    def _bases(self) -> Mapping[str, _Compiled]:
         """What the base is made of, by policy.
 
         A policy is taken as it is for no cluster, or for the first where that is an error.
         """
         return {policy.name: self._base(policy) for policy in self.policies}
 
-    def base(self) -> RenderedFiles:
-        """Return the files that all clusters share, none in the layout `flat`."""
-        files: dict[str, bytes] | None = {}
+    def base(self) -> tuple[Files | None, list[Result]]:
+        """Return the files that all clusters share, and all that is to be said of them.
+
+        There are none in the layout `flat`, and it is None where there is an error.
+        """
+        files: dict[str, bytes] = {}
         results: list[Result] = []
-        for base in self.bases.values():
-            results += base.results
-            # Without one base the patches of all clusters would have nothing to patch.
-            if base.output is None or files is None:
-                files = None
-            elif self.layout != "flat":
-                files |= paths.base(base.output)
-        return RenderedFiles(
-            signed(files, self.command) if files is not None else None, tuple(results)
-        )
+        for output, found in self._bases.values():
+            results += found
+            if output is not None and self.layout != "flat":
+                files |= paths.base(output)
+        # Without one base the patches of all clusters would have nothing to patch.
+        is_whole = all(output for output, _ in self._bases.values())
+        return signed(files, self.command) if is_whole else None, results
 
     def _reaching(self, cluster: str) -> list[FleetPolicy]:
         """Return the policies that a cluster has."""
         return [policy for policy in self.policies if policy.reaches(cluster)]
 
-    def render(self, cluster: str, older: Files) -> RenderedFiles:
-        """Return the files of a cluster, which take the place of older ones."""
+    def render(self, cluster: str, older: Files) -> tuple[Files | None, list[Result]]:
+        """Return the files of a cluster, which take the place of older ones; None for an error."""
         outputs: list[PolicyOutput] = []
         results: list[Result] = []
         reaching = self._reaching(cluster)
         for policy in reaching:
-            document = policy.at(cluster)
-            compiled = self._compiled(policy, document, cluster)
-            results += compiled.results
-            if compiled.output:
-                outputs.append(compiled.output)
+            output, found = self._compiled(policy, policy.at(cluster), cluster)
+            results += found
+            if output:
+                outputs.append(output)
         # An error in one policy: files of the others alone would take windows away.
         if len(outputs) < len(reaching):
-            return RenderedFiles(None, tuple(results))
+            return None, results
         overlaps = self._overlaps(cluster, outputs)
         if overlaps:
-            return RenderedFiles(None, (*results, *overlaps))
+            return None, [*results, *overlaps]
         files = self._files(cluster, outputs)
         configs = [policy.at(cluster).config for policy in reaching]
         results += about(configs[0], self._forgotten(cluster, _changed(older, files), outputs))
         results += _zones(older.values(), zip(configs, outputs, strict=True))
-        if fails(results):
-            return RenderedFiles(None, tuple(results))
-        return RenderedFiles(files, tuple(results))
+        return None if fails(results) else files, results
 
-    def dropped(self, cluster: str, older: Files) -> tuple[Result, ...]:
+    def dropped(self, cluster: str, older: Files) -> list[Result]:
         """Return what is to be said where the older files of a cluster are all removed."""
-        return tuple(policy_changes.abandoned(_manifests(older.values()), cluster))
+        return list(policy_changes.abandoned(_manifests(older.values()), cluster))
 
     def _overlaps(
         self,
@@ -181,17 +164,16 @@ class Fleet:
     @cached_property
     def _waiting(self) -> Mapping[str, Sequence[emit.Manifest]]:
         """The objects of each base, by directory."""
-        outputs = (base.output for base in self.bases.values())
+        outputs = (output for output, _ in self._bases.values())
         return {each.slug: overlay.base(each.plan, each.manifests) for each in outputs if each}
 
-    def _base(self, policy: FleetPolicy) -> CompiledPolicy:
+    def _base(self, policy: FleetPolicy) -> _Compiled:
         document = policy.document
         if document is not None:
-            compiled = self._compiled(policy, document, None)
-            if compiled.output:
+            output, found = self._compiled(policy, document, None)
+            if output:
                 # What is wrong with a single cluster is said of that cluster.
-                results = filter(self._holds_for_all, compiled.results)
-                return CompiledPolicy(compiled.output, tuple(results))
+                return output, list(filter(self._holds_for_all, found))
         # It is wrong without a cluster, or has documents of clusters only.
         first = next(filter(policy.reaches, self.clusters), None)
         if first is None:
@@ -209,7 +191,7 @@ class Fleet:
         policy: FleetPolicy,
         document: Document,
         cluster: str | None,
-    ) -> CompiledPolicy:
+    ) -> _Compiled:
         """Compile a policy for a cluster, or for none, and check it."""
         items = self.resources(cluster)
         version, found = document.source.version(cluster)
@@ -222,13 +204,13 @@ class Fleet:
         results = list(self._relevant(checked))
         application = compiled.application
         if application is None or fails(results):
-            return CompiledPolicy(None, tuple(results))
+            return None, results
         if self.delivery:
             # Closed by the policy that it delivers, it would deliver nothing any more.
             targets = application.plan.timetable.targets
             results += delivery.hindered(self.delivery.item, targets, items)
             if fails(results):
-                return CompiledPolicy(None, tuple(results))
+                return None, results
         plan, manifests = application.plan, application.wanted
         if self.uninstalls:
             # What stays only opens what is gated, and then can be deleted.
@@ -242,7 +224,7 @@ class Fleet:
             results += about(document.config, apart.check(plan, manifests, delivered))
         if delivered or (self.sees and not cluster):
             output = self._split(output, delivered)
-        return CompiledPolicy(output, tuple(results))
+        return output, results
 
     def _delivered(
         self, slug: str, cluster: str | None, items: list[KubeObject]

@@ -109,8 +109,7 @@ def written(files: Mapping[str, bytes], tree: Path) -> None:
 def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
     """Return the objects that a cluster has by itself."""
     files = (
-        Fleet(fleet.policies, fleet.clusters, "flat", fleet.resources).render(cluster, {}).files
-        or {}
+        Fleet(fleet.policies, fleet.clusters, "flat", fleet.resources).render(cluster, {})[0] or {}
     )
     manifests = [
         yaml.load(content, yaml.CSafeLoader)
@@ -130,14 +129,14 @@ def test_patches_build_to_the_whole(
 ) -> None:
     """Kustomize makes of base and patches exactly the objects that `flat` has."""
     kustomize, ours = tool("kustomize"), fleet(every)
-    base = ours.base().files
+    base = ours.base()[0]
     if base is None:
         return
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         written(base, tree)
         for cluster in ours.clusters:
-            files = ours.render(cluster, {}).files
+            files = ours.render(cluster, {})[0]
             if files is not None:
                 written(files, tree)
                 assert built(kustomize, window(tree, cluster)) == complete(ours, cluster)
