@@ -11,7 +11,6 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import color, html, ics, records, svg, text
 from krm_windows.preview.calendar import Calendar, calendars, described
 from krm_windows.preview.versions import Choice
-from krm_windows.preview.wrapping import wrapped
 
 # Pixels of a picture; the first is the writer's own, which is not loaded for a text.
 _WIDTH = 960
@@ -72,7 +71,7 @@ def _text(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     width = output.width() or text.WIDTH
     page = text.render(every, width, _marked(arguments))
     if output.is_terminal():
-        output.show_painted(wrapped(page, width), color.paint)
+        output.show_painted(page, color.paint)
     else:
         output.show(page)
 

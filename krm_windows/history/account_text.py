@@ -1,16 +1,12 @@
 """The account of a policy as text: its versions, and below each what was open by it."""
 
 from collections.abc import Iterator
-from itertools import islice
 
-from krm_windows.history.account import Account, Override, Stretch
+from krm_windows.history.account import Account, Override
 from krm_windows.history.revisions import State
-from krm_windows.history.simulation_text import COMMIT
 from krm_windows.preview.clock import shown
-from krm_windows.preview.text import aligned, block, is_narrow, span
+from krm_windows.preview.text import aligned, span
 
-Row = tuple[str, str, str, str]
-"""The cells of an opening: two instants, a length, and rules."""
 STATES = {
     State.READ: "in force",
     State.UNREADABLE: "cannot be read: the previous version stays in force",
@@ -18,8 +14,6 @@ STATES = {
     State.ELSEWHERE: "is not for this cluster: nothing is gated",
 }
 """What a version means, in words."""
-_EDGE = 22
-_INSET = "  "
 
 
 def title(account: Account) -> str:
@@ -51,51 +45,25 @@ def totals(account: Account) -> str:
     return ", ".join(parts)
 
 
-def openings(account: Account, width: int) -> Iterator[str]:
-    """Yield the table of what was open, and a line above what was so by a version."""
-    if is_narrow(width):
-        yield "opened to closed"
-        for stretch in account.stretches:
-            yield from filter(None, [_name(stretch)])
-            for row in _rows(account, stretch):
-                yield from block(row)
-        return
-    parts = [(_name(stretch), list(_rows(account, stretch))) for stretch in account.stretches]
-    every: list[Row] = []
-    for _, rows in parts:
-        every += rows
-    # All are aligned, so each is as wide as the widest of any version.
-    head, *lines = aligned(["opened", "closed", "open for", "by"], every)
-    yield head
-    remaining = iter(lines)
-    for name, rows in parts:
-        if name:
-            yield name
-        yield from islice(remaining, len(rows))
-
-
-def _name(stretch: Stretch) -> str:
-    if stretch.revision is None:
-        return ""
-    return f"version {stretch.revision.commit.name[:COMMIT]}"
-
-
-def _rows(account: Account, stretch: Stretch) -> Iterator[Row]:
-    """Yield each opening of a version, or what else is to be said of its time."""
-    begins = shown(stretch.begins, account.zone)
-    ends = shown(stretch.ends, account.zone)
-    if stretch.revision is None:
-        length = span(stretch.ends - stretch.begins)
-        yield begins, ends, length, "no policy: nothing is gated"
-        return
-    # A version that was never open has no line below its own.
-    for opening in account.openings:
-        if stretch.begins <= opening.begins < stretch.ends:
-            first = shown(opening.begins, account.zone)
-            last = shown(opening.ends, account.zone)
-            length = span(opening.ends - opening.begins)
-            rules = ", ".join(opening.rules)
-            yield first, last, length, rules
+def openings(account: Account) -> Iterator[str]:
+    """Yield the table of what was open, by which version, and of times without a policy."""
+    rows = [
+        (each.begins, each.ends, each.revision.short, ", ".join(each.rules))
+        for each in account.openings
+    ]
+    rows += [
+        (each.begins, each.ends, "", "no policy: nothing is gated")
+        for each in account.stretches
+        if each.revision is None
+    ]
+    zone = account.zone
+    return aligned(
+        ("opened", "closed", "open for", "version", "by"),
+        [
+            (shown(begins, zone), shown(ends, zone), span(ends - begins), version, by)
+            for begins, ends, version, by in sorted(rows)
+        ],
+    )
 
 
 def asked(override: Override) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from krm_windows.escape.markdown import cell
 from krm_windows.plurals import clusters
 from krm_windows.preview import templating
-from krm_windows.preview.axis import last_day
-from krm_windows.preview.clock import shown
+from krm_windows.preview.clock import last_day, shown
 from krm_windows.preview.difference import Difference, alike
 from krm_windows.preview.folding import fold
 from krm_windows.preview.text import aligned, recurring, span
@@ -57,7 +56,7 @@ def _text(group: Sequence[Difference], most: int | None) -> Iterator[str]:
     if not one.changes:
         return
     found = list(_rows(one))
-    yield from aligned(_HEAD, found[:most], (0,) * len(_HEAD))
+    yield from aligned(_HEAD, found[:most])
     if most is not None and len(found) > most:
         yield f"and {len(found) - most} more"
 

@@ -57,6 +57,12 @@ def days(first: date, last: date) -> str:
     return f"{first} to {last}"
 
 
+def last_day(ends: datetime, zone: tzinfo) -> date:
+    """Return the last day of what ends at an instant, which is no part of it."""
+    # The end is exclusive, so a moment before it is asked for its date.
+    return (ends - timedelta.resolution).astimezone(zone).date()
+
+
 @lru_cache(maxsize=2048)
 def changes(
     zone: tzinfo,

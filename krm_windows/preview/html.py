@@ -12,7 +12,6 @@ from krm_windows.preview import templating
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.picture import draw
 from krm_windows.preview.templating import asset
-from krm_windows.preview.tracks import tracks
 
 _SCRIPT = asset("calendar.js")
 _DIGEST = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
@@ -26,7 +25,6 @@ def render(every: Sequence[Calendar], now: datetime | None = None) -> str:
     return templating.render(
         "calendar.html",
         picture=draw(every, now),
-        tracks=tracks,
         policy=POLICY,
         style_sheet=asset("calendar.css"),
         script=_SCRIPT,

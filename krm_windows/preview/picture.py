@@ -1,27 +1,23 @@
-"""What a picture of calendars shows and where.
+"""What a picture of calendars shows and where: rows of facts along weeks, for any writer to draw.
 
-Rows of facts along bands of time, for any writer to draw.
+Each row is on its own wall clock, so that 08:00 is below 08:00 in every zone, and each day as wide
+as any other; what clocks repeat has no width, and what they skip is empty. Each change is marked.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from itertools import accumulate, chain, groupby, islice
-from operator import attrgetter
-from typing import TypeVar
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.gate.timetable import Target
 from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.axis import Band, Quiet, last_day, split
 from krm_windows.preview.calendar import Calendar, alike, gated
-from krm_windows.preview.folding import Run, fold
-from krm_windows.preview.text import span
+from krm_windows.preview.folding import fold
+from krm_windows.preview.text import recurring, span
 from krm_windows.schedule import wallclock
-from krm_windows.schedule.timeline import Segment
 from krm_windows.schedule.zones import zone as zone_of
 
 KINDS = {
@@ -36,56 +32,51 @@ KINDS = {
 _FEW = 2
 # So many targets are named before "and 12 more".
 _SOME = 4
-_CLOSING = ("freeze", "override-closed")
-_begins = attrgetter("begins")
-_number = attrgetter("number")
-_Value = TypeVar("_Value")
+_DAY = timedelta(days=1)
+_WEEK = 7
+# So many dates are side by side: a week of 168 hours touches eight, and weeks in two zones nine.
+_ONE_WEEK = 9
+# Up to so many days there is room for a tick at every quarter of a day.
+_HOURLY = 4
+_QUARTER = timedelta(hours=6)
+# `date.weekday` of Saturday, and of Sunday after it.
+_SATURDAY = 5
+
+Place = tuple[float, float]
+"""Where something begins and how wide it is, in shares of the width of a week."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing in a row during the UTC interval [`begins`, `ends`).
+    """One thing in a row during the UTC interval [`begins`, `ends`), or what recurs in it.
 
-    A clock change is an instant. `kind` is `open` (`often` where many are drawn as one), `freeze`,
-    `override-open`, `override-closed` or `clock`; lane 0 is what results, others what was asked
-    for. `rules` are paths in the spec; `reason` is the user's. What `goes_back` was so before these
-    days, and what `goes_on` is so after them.
+    A clock change is an instant. `shown` are both edges on the row's clock. `length` is that of
+    each time, and `often` says how often it recurs. `kind` is one of `KINDS`; lane 0 is what
+    results, others what was asked for. `rules` are paths in the spec; `reason` is the user's. What
+    `goes_back` was so before these days, and what `goes_on` is so after them.
     """
 
     kind: str
     begins: datetime
     ends: datetime
+    shown: tuple[datetime, datetime]
     rules: tuple[str, ...]
     label: str
     words: str
+    length: timedelta
+    often: str = ""
     reason: str = ""
     lane: int = 0
     goes_back: bool = False
     goes_on: bool = False
-
-    @property
-    def grouping_key(self) -> tuple[str, ...]:
-        """What it says beside its time."""
-        return self.rules
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What is said in one line of words: a fact, or many that recur.
-
-    `number` is the place of the first among the row's facts.
-    """
-
-    number: int
-    run: Run[Fact]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """All calendars that are alike: their names, and the facts of each, by their beginning.
 
-    `latest` is the last end of each fact and those before it. `gated` says what is gated, by names
-    where they differ. `descriptions` are paths of windows with what is written there about them.
+    `gated` says what is gated, by names where they differ. `descriptions` are paths of windows with
+    what is written there about them.
     """
 
     names: tuple[str, ...]
@@ -93,35 +84,13 @@ class Row:
     begins: datetime
     ends: datetime
     facts: tuple[Fact, ...]
-    latest: tuple[datetime, ...]
-    lines: tuple[Line, ...]
     gated: tuple[str, ...]
     descriptions: tuple[tuple[str, str], ...]
 
-    def within(self, band: Band) -> Iterator[tuple[int, Fact]]:
-        """Yield the facts that are seen in a band, each with its number."""
-        # The ends are in no order, but the last of them so far is: a year has thousands of facts.
-        first = bisect_left(self.latest, band.begins)
-        behind = bisect_left(self.facts, band.ends, key=_begins)
-        for number in range(first, behind):
-            fact = self.facts[number]
-            if band.place(fact.begins, fact.ends) is not None:
-                yield number, fact
-
-    def lanes_in(self, band: Band) -> int:
-        """Return how many lanes below the first are in use in a band."""
-        # 0 is the first lane alone, which is always drawn.
-        return max((fact.lane for _, fact in self.within(band)), default=0)
-
-    def line_of(self, number: int) -> int:
-        """Return the number of the line that a fact is said in."""
-        place = bisect_right(self.lines, number, key=_number)
-        fact = self.facts[number]
-        # What recurs may go on while a freeze begins, which has a line of its own.
-        for line in reversed(self.lines[:place]):
-            if line.run.first.kind == fact.kind and line.run.last.begins >= fact.begins:
-                return line.number
-        return number
+    @property
+    def days(self) -> tuple[date, date]:
+        """The first day and the last."""
+        return self.begins.astimezone(self.zone).date(), clock.last_day(self.ends, self.zone)
 
     def hover(self, fact: Fact) -> str:
         """Say a fact with its cluster, its zone and its exact instants, if it has them.
@@ -135,24 +104,6 @@ class Row:
         said = [f"{self.title}: {fact.words}", f"{since} to {until} ({self.zone.key})"]
         said += (text for rule, text in self.descriptions if rule in fact.rules)
         return "; ".join(said)
-
-    def edges(self) -> Iterator[datetime]:
-        """Yield every instant at which something changes."""
-        for fact in self.facts:
-            if not fact.goes_back:
-                yield fact.begins
-            if not fact.goes_on:
-                yield fact.ends
-
-    def state(self, at: datetime) -> str:
-        """Say what holds at an instant: `closed (freezes.christmas)`."""
-        # In another zone the row's own days may begin later.
-        at = min(max(at, self.begins), self.ends - timedelta.resolution)
-        holding = [fact for fact in self.facts if fact.begins <= at < fact.ends]
-        opened = next((fact.rules for fact in holding if fact.kind == "open"), ())
-        closing = chain.from_iterable(fact.rules for fact in holding if fact.kind in _CLOSING)
-        rules = ", ".join(opened or closing)
-        return f"{'open' if opened else 'closed'}{f' ({rules})' if rules else ''}"
 
     @property
     def has_more(self) -> bool:
@@ -168,21 +119,108 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """Rows and what of the axis is drawn; `policy` is that of all rows, empty where they differ.
+class Tick:
+    """A day of a week, or a quarter of one, and where it is; without words below it."""
 
-    `zone` is the axis's: UTC where rows have several, each of which is on its own clock then.
-    `gates` says what all gate, empty where they differ. `now` is an instant that is marked, if it
-    is among the days.
+    place: Place
+    weekday: str
+    label: str
+    major: bool
+    weekend: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """The days from `first` to `last` side by side, on any clock; there is room for `length`."""
+
+    first: date
+    last: date
+    length: int
+
+    @property
+    def rims(self) -> tuple[datetime, datetime]:
+        """Between which it is, on the clock."""
+        begins = datetime.combine(self.first, time())
+        return begins, begins + self.length * _DAY
+
+    @property
+    def days(self) -> str:
+        """The first and the last day: `Mon 2026-12-14 to Sun 2026-12-20`."""
+        if self.first == self.last:
+            return f"{self.first:%a %Y-%m-%d}"
+        return f"{self.first:%a %Y-%m-%d} to {self.last:%a %Y-%m-%d}"
+
+    def place(self, begins: datetime, ends: datetime) -> Place | None:
+        """Return where an interval of the clock, or an instant, is; None outside of the week."""
+        first, behind = self.rims
+        left, right = max(begins, first), min(ends, behind)
+        # What only touches a rim is in the other week; an instant is in that which it begins.
+        if left > right or left == behind or (left == right and begins != ends):
+            return None
+        whole = behind - first
+        return (left - first) / whole, (right - left) / whole
+
+    def ticks(self) -> Iterator[Tick]:
+        """Yield the days, or the quarters of few."""
+        at, behind = self.rims
+        whole = behind - at
+        step = _QUARTER if self.length <= _HOURLY else _DAY
+        for number in range((self.last - self.first + _DAY) // step):
+            shown = at + number * step
+            begins_day = shown.time() == time()
+            yield Tick(
+                (number * step / whole, step / whole),
+                f"{shown:%a}" if begins_day else "",
+                # A date with its month, as a week may be in two of them.
+                f"{shown:%d %b}" if begins_day else f"{shown:%H:%M}",
+                # Among days, Mondays stand out; among quarters, midnights.
+                begins_day if step == _QUARTER else shown.weekday() == 0,
+                shown.weekday() >= _SATURDAY,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A fact in a week; `number` is its place among those of the row."""
+
+    fact: Fact
+    number: int
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A row in a week: its bars in the order of time, and `outside`, where its days are not.
+
+    `lanes` are those below the first; `now` is where the instant that is marked is, if it is here.
+    """
+
+    row: Row
+    number: int
+    bars: tuple[Bar, ...]
+    lanes: int
+    outside: tuple[Place, ...]
+    now: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Rows and the weeks to draw; `policy` is that of all rows, empty where they differ.
+
+    `zone` is the rows', UTC where they have several. `gates` says what all gate, empty where they
+    differ. `now` is an instant that is marked, if it is among the days.
     """
 
     policy: str
     zone: ZoneInfo
     rows: tuple[Row, ...]
-    parts: tuple[Band | Quiet, ...]
     gates: str = ""
     now: datetime | None = None
-    several_zones: bool = False
+
+    @property
+    def several_zones(self) -> bool:
+        """Whether each row has to say its zone."""
+        return len({row.zone for row in self.rows}) > 1
 
     @property
     def subject(self) -> str:
@@ -192,9 +230,7 @@ class Picture:
     @property
     def days(self) -> str:
         """The first and the last day, on the clocks of the first row."""
-        row = self.rows[0]
-        first = row.begins.astimezone(row.zone).date()
-        return clock.days(first, last_day(row.ends, row.zone))
+        return clock.days(*self.rows[0].days)
 
     @property
     def title(self) -> str:
@@ -228,120 +264,83 @@ class Picture:
         if self.now is None:
             return ""
         words = clock.shown(self.now, self.zone)
-        if self.several_zones:
-            words += f" {self.zone.key}"
-        return words
+        return f"{words} {self.zone.key}" if self.several_zones else words
 
-    def band_of(self, row: Row, band: Band) -> Band:
-        """Return a band as it is for a row: in several zones its days are those of its clock."""
-        if self.several_zones:
-            return band.on(row.zone)
-        return band
+    def weeks(self) -> Iterator[tuple[str, Week]]:
+        """Yield the weeks, each with its month where it is another than before, else with none.
 
-    def months(self) -> Iterator[tuple[str, Band | Quiet]]:
-        """Yield the parts, each with its month where it is another than before, else with none."""
+        They begin with the weekday of the first day, so that seven days from any are one.
+        """
+        first = min(row.days[0] for row in self.rows)
+        last = max(row.days[1] for row in self.rows)
+        length = (last - first).days + 1
+        if length > _ONE_WEEK:
+            length = _WEEK
         before = ""
-        for part in self.parts:
-            month = ""
-            if isinstance(part, Band) and part.month != before:
-                month = before = part.month
-            yield month, part
+        for number in range(first.toordinal(), last.toordinal() + 1, length):
+            begins = date.fromordinal(number)
+            month = f"{begins:%B %Y}"
+            # As long as the others even where the days end: all have one scale.
+            ends = min(begins + (length - 1) * _DAY, last)
+            yield "" if month == before else month, Week(begins, ends, length)
+            before = month
+
+    def tracks(self, week: Week) -> Iterator[Track]:
+        """Yield every row as it is drawn in a week."""
+        first, behind = week.rims
+        for number, row in enumerate(self.rows):
+            bars: list[Bar] = []
+            for place_in_row, fact in enumerate(row.facts):
+                place = week.place(*fact.shown)
+                if place is not None:
+                    bars.append(Bar(fact, place_in_row, place))
+            begins, ends = _shown(row.begins, row.ends, row.zone)
+            # The row's own days begin at its own midnight, the week has those of all rows.
+            rims = [
+                week.place(*rim) for rim in ((first, begins), (ends, behind)) if rim[0] < rim[1]
+            ]
+            now = None
+            if self.now is not None and row.begins <= self.now < row.ends:
+                now = week.place(*_shown(self.now, self.now, row.zone))
+            yield Track(
+                row=row,
+                number=number,
+                bars=tuple(bars),
+                lanes=max((bar.fact.lane for bar in bars), default=0),
+                outside=tuple(filter(None, rims)),
+                now=now and now[0],
+            )
+
+
+def _shown(begins: datetime, ends: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
+    # By the clock that never runs backwards: what ends in a repeated hour does not end before it
+    # begins.
+    return wallclock.wall(begins, zone), wallclock.wall(ends, zone)
 
 
 def draw(every: Sequence[Calendar], now: datetime | None = None) -> Picture:
-    """Arrange calendars by the clock of their time zone, or each by its own where they differ."""
+    """Arrange calendars in rows, one for all that are alike."""
     # A title says what all rows have in common, and each row the rest.
-    policy = _shared({one.timetable.policy for one in every}, "")
+    policies = {one.timetable.policy for one in every}
+    policy = policies.pop() if len(policies) == 1 else ""
     zones = {one.zone for one in every}
-    zone = _shared(zones, zone_of("UTC"))
+    zone = zones.pop() if len(zones) == 1 else zone_of("UTC")
     if now is not None and not any(one.begins <= now < one.ends for one in every):
         now = None
-    rows = [_row(group, same_policy=bool(policy)) for group in alike(every)]
-    gates = some([str(target) for target in gated(every)], _SOME)
-    picture = Picture(policy, zone, tuple(rows), (), gates, now, len(zones) > 1)
-    return replace(picture, parts=tuple(_parts(picture)))
-
-
-def _axis(picture: Picture) -> list[Band]:
-    """Return what the rows are drawn along, in full."""
-    rows = picture.rows
-    if not picture.several_zones:
-        begins = min(row.begins for row in rows)
-        return list(split(begins, max(row.ends for row in rows), picture.zone))
-    # Monday 08:00 is below Monday 08:00: what clocks show is taken for UTC, whose days are alike.
-    begins = min(_as_utc(row.begins, row.zone) for row in rows)
-    return list(split(begins, max(_as_utc(row.ends, row.zone) for row in rows), picture.zone))
-
-
-def _as_utc(at: datetime, zone: ZoneInfo) -> datetime:
-    return wallclock.wall(at, zone).replace(tzinfo=UTC)
-
-
-def _shared(found: set[_Value], otherwise: _Value) -> _Value:
-    """Return what is the same in all; another value where they differ."""
-    return otherwise if len(found) > 1 else next(iter(found))
-
-
-def _parts(picture: Picture) -> Iterator[Band | Quiet]:
-    """Yield the bands, but one line for all weeks in a row in which no row changes."""
-    bands = _axis(picture)
-    # All that was asked for is looked at, however little happens in it.
-    if len(bands) == 1:
-        yield from bands
-        return
-    # One row of each zone, and the edges of all.
-    zones: dict[ZoneInfo, Row] = {}
-    edges: dict[ZoneInfo, set[datetime]] = {}
-    for row in picture.rows:
-        zones.setdefault(row.zone, row)
-        edges.setdefault(row.zone, set()).update(row.edges())
-        if picture.now is not None:
-            edges[row.zone].add(picture.now)
-    in_order = {zone: sorted(found) for zone, found in edges.items()}
-
-    def changes(band: Band) -> bool:
-        for zone, row in zones.items():
-            own = picture.band_of(row, band)
-            # Where the row's own days begin or end within, not all of it is known.
-            if own.begins < row.begins or row.ends < own.ends:
-                return True
-            if bisect_left(in_order[zone], own.begins) < bisect_left(in_order[zone], own.ends):
-                return True
-        return False
-
-    for is_drawn, group in groupby(bands, changes):
-        found = list(group)
-        if is_drawn:
-            yield from found
-        else:
-            yield _quiet(found, picture)
-
-
-def _quiet(weeks: Sequence[Band], picture: Picture) -> Quiet:
-    # Nothing changes in them, so their beginning says what holds in all.
-    names: dict[str, list[str]] = {}
-    for row in picture.rows:
-        begins = picture.band_of(row, weeks[0]).begins
-        names.setdefault(row.state(begins), []).extend(row.names)
-    states = "".join(names)
-    if len(names) > 1:
-        states = "; ".join(f"{some(found, _FEW)} {state}" for state, found in names.items())
-    return Quiet(weeks[0].first, weeks[-1].last, weeks[0].begins, weeks[-1].ends, states)
+    rows = tuple(_row(group, same_policy=bool(policy)) for group in alike(every))
+    return Picture(policy, zone, rows, some([str(target) for target in gated(every)], _SOME), now)
 
 
 def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
     calendar = group[0]
     # The policy is in the title of a picture of one; a row then needs the cluster alone.
     names = [(same_policy and one.timetable.cluster) or one.name for one in group]
-    facts = sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))
     return Row(
         names=tuple(names),
         zone=calendar.zone,
         begins=calendar.begins,
         ends=calendar.ends,
-        facts=tuple(facts),
-        latest=tuple(accumulate((fact.ends for fact in facts), max)),
-        lines=tuple(_lines(facts)),
+        facts=tuple(sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))),
         gated=tuple(_gated(names, group)),
         descriptions=tuple(dict.fromkeys(chain.from_iterable(one.descriptions for one in group))),
     )
@@ -358,27 +357,31 @@ def _gated(names: Sequence[str], group: Sequence[Calendar]) -> Iterator[str]:
             yield f"{whose}gates {some([str(target) for target in targets], _SOME)}"
 
 
-def _lines(facts: Sequence[Fact]) -> list[Line]:
-    """Fold what is open and recurs; freezes, overrides and clock changes stay as they are."""
-    lines: list[Line] = []
-    opened: list[int] = []
-    for number, fact in enumerate(facts):
-        if fact.kind == "open":
-            opened.append(number)
-        else:
-            lines.append(Line(number, Run(fact, fact)))
-    # A run stands for so many of them, in their order.
-    numbers = iter(opened)
-    for run in fold(facts[number] for number in opened):
-        first, *_ = islice(numbers, run.count)
-        lines.append(Line(first, run))
-    return sorted(lines, key=_number)
-
-
 def _facts(calendar: Calendar) -> Iterator[Fact]:
     """Yield what was open, then what was asked for, then the changes of the clock."""
-    for segment in calendar.intervals:
-        yield _open(calendar, segment)
+    zone = calendar.zone
+    for run in fold(calendar.intervals):
+        first, begins, ends = run.first, run.first.begins, run.last.ends
+        goes_back = begins <= calendar.begins and calendar.is_open_before
+        goes_on = ends >= calendar.ends and calendar.is_open_after
+        kind = "often" if run.is_folded else "open"
+        length, often = first.ends - begins, recurring(run)
+        when = _when(calendar, begins, ends, goes_back=goes_back, goes_on=goes_on)
+        verb = "opens and closes" if run.is_folded else "open"
+        yield Fact(
+            kind=kind,
+            begins=begins,
+            ends=ends,
+            shown=_shown(begins, ends, zone),
+            rules=first.rules,
+            # `windows.working-week` is `working-week` on a bar; `state` is in no map.
+            label=", ".join(rule.partition(".")[2] or rule for rule in first.rules) + often,
+            words=f"{verb} {when} ({span(length)}{often}), by {', '.join(first.rules)}",
+            length=length,
+            often=often,
+            goes_back=goes_back,
+            goes_on=goes_on,
+        )
     # Until when each lane below the first is taken; what overlaps is in another.
     lanes: list[datetime] = []
     for found in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
@@ -387,9 +390,38 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
         # Past the end of the list a slice appends: one lane more.
         lanes[lane : lane + 1] = [found.ends]
         yield _exception(calendar, found, lane + 1)
-    for change in clock.changes(calendar.zone, calendar.begins, calendar.ends):
-        words = clock.words(change, calendar.zone)
-        yield Fact("clock", change.at, change.at, (), _shift(change), words)
+    for change in clock.changes(zone, calendar.begins, calendar.ends):
+        yield Fact(
+            kind="clock",
+            begins=change.at,
+            ends=change.at,
+            shown=_shown(change.at, change.at, zone),
+            rules=(),
+            label=_shift(change),
+            words=clock.words(change, zone),
+            length=timedelta(),
+        )
+
+
+def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
+    begins, ends, rule = found.begins, found.ends, found.rule
+    goes_back = begins <= calendar.begins and exceptions.goes_back(calendar.timetable, found)
+    goes_on = ends >= calendar.ends and exceptions.goes_on(calendar.timetable, found)
+    when = _when(calendar, begins, ends, goes_back=goes_back, goes_on=goes_on)
+    return Fact(
+        kind=found.kind,
+        begins=begins,
+        ends=ends,
+        shown=_shown(begins, ends, calendar.zone),
+        rules=(rule.name,),
+        label=rule.key,
+        words=f"{KINDS[found.kind]} {rule.key}, {when} ({span(ends - begins)}): {rule.reason}",
+        length=ends - begins,
+        reason=rule.reason,
+        lane=lane,
+        goes_back=goes_back,
+        goes_on=goes_on,
+    )
 
 
 def _shift(change: ClockChange) -> str:
@@ -399,46 +431,10 @@ def _shift(change: ClockChange) -> str:
     return f"{hours:+g} h".replace("-", "\N{MINUS SIGN}")
 
 
-def _open(calendar: Calendar, segment: Segment) -> Fact:
-    goes_back = segment.begins <= calendar.begins and calendar.is_open_before
-    goes_on = segment.ends >= calendar.ends and calendar.is_open_after
-    when = _when(calendar, segment, goes_back=goes_back, goes_on=goes_on)
-    return Fact(
-        kind="open",
-        begins=segment.begins,
-        ends=segment.ends,
-        rules=segment.rules,
-        # `windows.working-week` is `working-week` on a bar; `state` is in no map.
-        label=", ".join(rule.partition(".")[2] or rule for rule in segment.rules),
-        words=f"open {when}, by {', '.join(segment.rules)}",
-        goes_back=goes_back,
-        goes_on=goes_on,
-    )
-
-
-def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
-    at_first, at_last = found.begins <= calendar.begins, found.ends >= calendar.ends
-    goes_back = at_first and exceptions.goes_back(calendar.timetable, found)
-    goes_on = at_last and exceptions.goes_on(calendar.timetable, found)
-    when = _when(calendar, found, goes_back=goes_back, goes_on=goes_on)
-    return Fact(
-        kind=found.kind,
-        begins=found.begins,
-        ends=found.ends,
-        rules=(found.rule.name,),
-        label=found.rule.key,
-        words=f"{KINDS[found.kind]} {found.rule.key}, {when}: {found.rule.reason}",
-        reason=found.rule.reason,
-        lane=lane,
-        goes_back=goes_back,
-        goes_on=goes_on,
-    )
-
-
 def _when(
-    calendar: Calendar, of: Segment | exceptions.Span, *, goes_back: bool, goes_on: bool
+    calendar: Calendar, begins: datetime, ends: datetime, *, goes_back: bool, goes_on: bool
 ) -> str:
     """Say from when to when, as far as that is within these days."""
-    since = "from before" if goes_back else clock.shown(of.begins, calendar.zone)
-    until = "after these days" if goes_on else clock.shown(of.ends, calendar.zone)
-    return f"{since} to {until} ({span(of.ends - of.begins)})"
+    since = "from before" if goes_back else clock.shown(begins, calendar.zone)
+    until = "after these days" if goes_on else clock.shown(ends, calendar.zone)
+    return f"{since} to {until}"

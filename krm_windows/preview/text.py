@@ -1,11 +1,10 @@
 """Calendars as text: a week a line, some hours a character, then each open interval in full."""
 
-import textwrap
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import attrgetter
 
 from krm_windows import escape
@@ -14,10 +13,10 @@ from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike, gated, titles
 from krm_windows.preview.clock import shown
 from krm_windows.preview.folding import Run, S, fold
+from krm_windows.preview.wrapping import broken
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import Segment
 
-WEEK = 7
 WIDTH = 101
 """Columns of a week of twelve cells a day, with its date."""
 # The hours of a cell, and the scale of a day of such cells, the finest first.
@@ -27,8 +26,6 @@ _SCALES = {
     4: "0  12",
     6: "0 12",
 }
-# Columns of a table with dates and lengths in full, and a name of some letters.
-_FULL = 72
 # Signs of ASCII, which every terminal has in one width.
 OPEN = "#"
 PARTLY = "+"
@@ -36,14 +33,11 @@ CLOSED = "."
 SHUT = "x"
 OUTSIDE = " "
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-# The column of an edge: `Mon 2026-12-14 08:00` and two spaces.
-_EDGE = 22
-# `open for`, and `3 d 23 h`.
-_LENGTH = 12
+_DATE = len("2026-12-14")
 # So many names are listed before "and 12 more".
 _FEW = 4
 _DAY = timedelta(days=1)
-_ends = attrgetter("ends")
+_begins, _ends = attrgetter("begins"), attrgetter("ends")
 
 
 def render(
@@ -59,12 +53,8 @@ def render(
     return "\n".join(_page(group, width, now) for group in alike(every))
 
 
-def _page(
-    group: Sequence[Calendar],
-    width: int,
-    now: datetime | None,
-) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in _lines(group, width, now))
+def _page(group: Sequence[Calendar], width: int, now: datetime | None) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in broken(_lines(group, width, now), width))
 
 
 def recurring(run: Run[S]) -> str:
@@ -85,115 +75,58 @@ def span(length: timedelta) -> str:
     return " ".join(f"{number} {unit}" for unit, number in parts.items() if number) or "0 m"
 
 
-def _hours(width: int) -> int:
-    """Return the hours of a cell with which a week fits; the coarsest where none does."""
-    for hours in _SCALES:
-        # A date, and seven days with a blank before each.
-        if len("2026-12-14") + WEEK * (24 // hours + 1) <= width:
-            return hours
-    return max(_SCALES)
-
-
-def _lines(
-    group: Sequence[Calendar],
-    width: int,
-    now: datetime | None,
-) -> Iterator[str]:
-    calendar = group[0]
-    hours = _hours(width)
-    first, last = _days(calendar)
-    closing = _closing(calendar)
+def _lines(group: Sequence[Calendar], width: int, now: datetime | None) -> Iterator[str]:
+    calendar, zone = group[0], group[0].zone
+    # The coarsest where no week fits.
+    fitting = (each for each in _SCALES if _DATE + 7 * (24 // each + 1) <= width)
+    hours = next(fitting, max(_SCALES))
+    first, last = calendar.begins.astimezone(zone).date(), clock.last_day(calendar.ends, zone)
     names = some([escape.line(each) for each in titles(group)], _FEW)
-    heading = f"{names}, {calendar.zone.key}, {clock.days(first, last - _DAY)}"
-    yield from textwrap.wrap(heading, width, break_long_words=False, break_on_hyphens=False)
-    yield from _gated(group, width)
+    yield f"{names}, {zone.key}, {clock.days(first, last)}"
+    targets = [escape.line(str(target)) for target in gated(group)]
+    if targets:
+        yield f"gates {some(targets, _FEW)}"
     yield ""
-    for head in (_WEEKDAYS, [_SCALES[hours]] * WEEK):
+    for head in (_WEEKDAYS, [_SCALES[hours]] * 7):
         cells = (f"{day:<{24 // hours}}" for day in head)
-        # As wide as the date at the beginning of each week.
-        yield " ".join([" " * 10, *cells])
+        yield " ".join([" " * _DATE, *cells]).rstrip()
+    every = exceptions.spans(calendar.timetable, calendar.begins, calendar.ends)
+    closing = [one for one in every if one.rule.state != "Open"]
     # Weeks begin on Monday (ISO 8601).
-    monday = first - first.weekday() * _DAY
-    while monday < last:
+    for number in range(first.toordinal() - first.weekday(), last.toordinal() + 1, 7):
         # By dates and not by hours: a day may have 23 or 25 of them.
-        days = (_day(calendar, closing, monday + day * _DAY, hours) for day in range(WEEK))
-        yield " ".join([str(monday), *days])
-        yield from _mark(calendar, monday, hours, now)
-        monday += WEEK * _DAY
+        days = (_day(calendar, closing, date.fromordinal(number + day), hours) for day in range(7))
+        yield " ".join([str(date.fromordinal(number)), *days])
+        # Below the cell of now, if it is in this week.
+        local = None if now is None else now.astimezone(zone)
+        if local is not None and number <= local.toordinal() < number + 7:
+            before = (local.toordinal() - number) * (24 // hours + 1) + local.hour // hours
+            yield f"{' ' * (_DATE + 1 + before)}^ now"
     legend = f"{OPEN} open  {PARTLY} partly  {CLOSED} closed"
     if closing:
         legend += f"  {SHUT} closed by a freeze or an override"
-    yield from textwrap.wrap(f"{legend}, {hours} hours each", width, replace_whitespace=False)
+    yield f"{legend}, {hours} hours each"
     yield ""
-    yield from _changes(calendar)
-    yield from _table(calendar, width)
-
-
-def _gated(group: Sequence[Calendar], width: int) -> Iterator[str]:
-    """Yield what is gated, where the calendars that are alike gate the same."""
-    targets = gated(group)
-    if not targets:
+    changes = [
+        clock.words(each, zone) for each in clock.changes(zone, calendar.begins, calendar.ends)
+    ]
+    if changes:
+        yield from (*changes, "")
+    if not calendar.intervals:
+        yield "never open on these days"
         return
-    named = some([escape.line(str(target)) for target in targets], _FEW)
-    # A line goes on below the first word. A line end in a name must not be where it does.
-    yield from textwrap.wrap(
-        f"gates {named}",
-        width,
-        subsequent_indent=" " * 6,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    rows = [_row(calendar, run) for run in fold(calendar.intervals)]
+    yield from aligned(["opens", "closes", "open for", "by"], rows)
 
 
-def _mark(
-    calendar: Calendar,
-    monday: date,
-    hours: int,
-    now: datetime | None,
-) -> Iterator[str]:
-    """Yield the line below a week that points to the cell of now, if it is in this week."""
-    if now is None:
-        return
-    local = now.astimezone(calendar.zone)
-    day = (local.date() - monday).days
-    if not 0 <= day < WEEK:
-        return
-    column = len(str(monday)) + 1 + day * (24 // hours + 1) + local.hour // hours
-    yield f"{' ' * column}^ now"
+def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date, hours: int) -> str:
+    edges = _edges(calendar.zone, day, hours)
+    return "".join(_sign(calendar, closing, *cell) for cell in pairwise(edges))
 
 
-def _days(calendar: Calendar) -> tuple[date, date]:
-    """Return the first day, and the day after the last."""
-    begins = calendar.begins.astimezone(calendar.zone)
-    ends = calendar.ends.astimezone(calendar.zone)
-    last = ends.date()
-    # 24 hours from now end within a day, which is shown, too.
-    if ends.time() > time():
-        last += _DAY
-    return begins.date(), last
-
-
-def _closing(calendar: Calendar) -> list[exceptions.Span]:
-    every = exceptions.spans(calendar.timetable, calendar.begins, calendar.ends)
-    return [one for one in every if one.rule.state != "Open"]
-
-
-def _day(
-    calendar: Calendar,
-    closing: Sequence[exceptions.Span],
-    day: date,
-    hours: int,
-) -> str:
-    cells = pairwise(_edges(calendar.zone, day, hours))
-    return "".join(_cell(calendar, closing, *cell) for cell in cells)
-
-
+# The same for all calendars of a fleet.
 @cache
-def _edges(
-    zone: tzinfo,
-    day: date,
-    hours: int,
-) -> list[datetime]:
+def _edges(zone: tzinfo, day: date, hours: int) -> list[datetime]:
     """Return the instants between which the signs of a day are."""
     # By the wall clock: on the day of a clock change a cell may be shorter or longer.
     midnight = datetime.combine(day, time())
@@ -201,11 +134,8 @@ def _edges(
     return [wallclock.instant(start, zone) for start in starts]
 
 
-def _cell(
-    calendar: Calendar,
-    closing: Sequence[exceptions.Span],
-    begins: datetime,
-    ends: datetime,
+def _sign(
+    calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime
 ) -> str:
     """Return the sign for the time between two instants.
 
@@ -214,77 +144,24 @@ def _cell(
     # A cell is drawn only where all of it is known.
     if begins < calendar.begins or ends > calendar.ends:
         return OUTSIDE
-    covered = _covered(calendar, begins, ends)
-    if covered and covered == ends - begins:
-        return OPEN
+    # A year has thousands of cells, and of intervals, which are in order.
+    first = bisect_right(calendar.intervals, begins, key=_ends)
+    behind = bisect_left(calendar.intervals, ends, key=_begins)
+    within = calendar.intervals[first:behind]
+    covered = sum((min(one.ends, ends) - max(one.begins, begins) for one in within), timedelta())
     if covered:
-        return PARTLY
+        return OPEN if covered == ends - begins else PARTLY
     if any(one.begins < ends and one.ends > begins for one in closing):
         return SHUT
     return CLOSED
 
 
-def _covered(
-    calendar: Calendar,
-    begins: datetime,
-    ends: datetime,
-) -> timedelta:
-    """Return how much of an interval is open."""
-    covered = timedelta()
-    # The intervals are in order, and a year has thousands of cells: begin at the first that
-    # matters.
-    nearest = bisect_right(calendar.intervals, begins, key=_ends)
-    for segment in islice(calendar.intervals, nearest, None):
-        if segment.begins >= ends:
-            break
-        covered += min(segment.ends, ends) - max(segment.begins, begins)
-    return covered
-
-
-def _changes(calendar: Calendar) -> Iterator[str]:
-    """Yield a line for each clock change, and an empty one below them."""
-    found = clock.changes(calendar.zone, calendar.begins, calendar.ends)
-    for change in found:
-        yield clock.words(change, calendar.zone)
-    if found:
-        yield ""
-
-
-def _table(calendar: Calendar, width: int) -> Iterator[str]:
-    if not calendar.intervals:
-        yield "never open on these days"
-        return
-    rows = [_row(calendar, run) for run in fold(calendar.intervals)]
-    if is_narrow(width):
-        for row in rows:
-            yield from block(row)
-        return
-    yield from aligned(["opens", "closes", "open for", "by"], rows)
-
-
-def is_narrow(width: int) -> bool:
-    """Whether a table of instants and lengths does not fit so many columns."""
-    return width < _FULL
-
-
-def block(row: Sequence[str]) -> tuple[str, str]:
-    """Return a row of such a table in two lines."""
-    begins, ends, length, words = row
-    return f"{begins} to {ends}", f"    {length}, {words}"
-
-
-def aligned(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    # Of a table of two instants, a length of time, and words.
-    least: Sequence[int] = (_EDGE, _EDGE, _LENGTH, 0),
-) -> Iterator[str]:
-    """Yield the lines of a table, with columns as wide as what is in them, and at `least` so."""
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, with columns as wide as what is in them."""
     widths = [max(map(len, column)) + 2 for column in zip(head, *rows, strict=True)]
     for row in (head, *rows):
         # Of the last column lines have no blanks at their end.
-        padded = map(str.ljust, row, map(max, widths, least))
-        yield "".join(padded).rstrip()
+        yield "".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _row(calendar: Calendar, run: Run[Segment]) -> tuple[str, str, str, str]:

@@ -275,21 +275,6 @@ def test_it_is_accessible(
     assert (broken, kept > 20) == ([], True)
 
 
-def test_quiet_weeks_are_a_line(show: Callable[..., Chrome]) -> None:
-    """Weeks without a change are not drawn; the line says what holds in them."""
-    browser = show(YEAR_END, "--from", "2026-12-14", "--days", "42")
-    seen = browser.find_elements(By.CSS_SELECTOR, "main > h2, table.band, .unchanged")
-    assert [each.get_attribute("aria-label") or each.text for each in seen] == [
-        "December 2026",
-        "flux-system/week, Mon 2026-12-14 to Sun 2026-12-20",
-        "3 weeks, Mon 2026-12-21 to Sun 2027-01-10: closed (freezes.year-end)",
-        "January 2027",
-        "flux-system/week, Mon 2027-01-11 to Sun 2027-01-17",
-        "flux-system/week, Mon 2027-01-18 to Sun 2027-01-24",
-        "In words",
-    ]
-
-
 def test_a_screen_reader_meets_tables_with_headings(show: Callable[..., Chrome]) -> None:
     """Of a week, its days head the column and its cluster the row; each bar is a link in words."""
     browser = show()

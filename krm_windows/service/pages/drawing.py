@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.picture import draw
-from krm_windows.preview.tracks import tracks
 from krm_windows.service.pages.rendering import environment
 
 
@@ -25,7 +24,7 @@ class Drawn:
 
 def drawn(every: Sequence[Calendar], now: datetime) -> Drawn:
     """Draw some calendars."""
-    values = {"picture": draw(every, now), "tracks": tracks}
+    values = {"picture": draw(every, now)}
     made = (
         # Every text in it was escaped by the template.
         Markup(environment().get_template(name).render(values))  # noqa: S704

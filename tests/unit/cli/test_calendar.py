@@ -263,3 +263,14 @@ def test_state_says_from_where_it_is_known(
     assert said[-1] == "in the cluster: not asked (krm-windows status asks it)"
     found = json.loads(printed(capsys, "state", policy, "-o", "json"))
     assert (found["inGit"], found["inCluster"]) == (committed, None)
+
+
+@pytest.mark.parametrize(("name", "width"), [("calendar", "960"), ("calendar-narrow", "400")])
+def test_the_pictures_of_the_readme_are_what_is_drawn(
+    name: str, width: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first thing that a reader sees is what the program does today."""
+    policy = str(EXAMPLES / "no-deploy-friday/no-deploy-friday.yaml")
+    call = ("calendar", policy, "--from", "2026-12-07", "--days", "35", "-o", "svg")
+    kept = EXAMPLES.parent / "docs/assets" / f"{name}.svg"
+    assert printed(capsys, *call, "--width", width) == kept.read_text()

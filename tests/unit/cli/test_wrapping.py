@@ -10,31 +10,15 @@ from hypothesis import strategies as st
 from krm_windows.checks import color
 from krm_windows.cli import output
 from krm_windows.cli.main import main
-from krm_windows.preview.wrapping import columns, wrapped
+from krm_windows.preview.wrapping import wrapped
 
 LINES = [
     # A sentence goes on to the right of where it begins.
     ("flux-system/week is closed: Christmas", 24, ["flux-system/week is", "  closed: Christmas"]),
     ("  1. freezes: they close", 16, ["  1. freezes:", "    they close"]),
-    # A row goes on below its last column, if that is wide enough for its words.
-    (
-        "opens   Mon 08:00   minute 0; hour 8; Monday",
-        40,
-        ["opens   Mon 08:00   minute 0; hour 8;", "                    Monday"],
-    ),
-    # Or below its second one.
-    (
-        "opens   Mon 08:00   minute 0; Monday",
-        30,
-        ["opens   Mon 08:00   minute 0;", "        Monday"],
-    ),
-    (
-        "        from                  until   for  by",
-        44,
-        ["        from                  until   for", "        by"],
-    ),
-    # Letters of two columns; no word is broken, however long.
-    ("理由: 年末年始 凍結期間", 16, ["理由: 年末年始", "  凍結期間"]),
+    # Columns stay as wide as they are.
+    ("opens   Mon 08:00   by windows.office", 30, ["opens   Mon 08:00   by", "  windows.office"]),
+    # No word is broken, however long.
     ("is " + "w" * 30 + " closed", 20, ["is", "  " + "w" * 30, "  closed"]),
     ("short", 20, ["short"]),
     ("", 20, [""]),
@@ -47,7 +31,7 @@ def test_lines_are_broken_between_words(line: str, width: int, lines: list[str])
     assert wrapped(f"{line}\n", width) == "".join(f"{each}\n" for each in lines)
 
 
-@given(st.lists(st.text(alphabet="ab 理é", max_size=60)), st.integers(min_value=1, max_value=80))
+@given(st.lists(st.text(alphabet="ab é", max_size=60)), st.integers(min_value=1, max_value=80))
 def test_no_word_is_lost_and_no_line_is_too_wide(lines: list[str], width: int) -> None:
     """But where a word alone is, at its indentation."""
     page = "\n".join(lines)
@@ -55,7 +39,7 @@ def test_no_word_is_lost_and_no_line_is_too_wide(lines: list[str], width: int) -
     assert broken.split() == page.split()
     assert wrapped(page, 0) == page
     for line in broken.split("\n"):
-        assert columns(line) <= width or len(line.split()) <= 1
+        assert len(line) <= width or len(line.split()) <= 1
 
 
 # Words with a blank in every place where a terminal may be too narrow.
@@ -103,7 +87,7 @@ def test_words_keep_to_the_terminal(
     whole = shown(argv, capsysbinary)
     monkeypatch.setattr(output, "is_terminal", lambda: True)
     lines = shown(argv, capsysbinary)
-    assert [line for line in lines.splitlines() if columns(line) > width] == []
+    assert [line for line in lines.splitlines() if len(line) > width] == []
     if name != "calendar":  # which is drawn for a width
         assert lines.split() == whole.split()
 
@@ -126,7 +110,7 @@ def test_findings_keep_to_the_terminal(
     monkeypatch.setattr(output, "is_terminal", lambda: True)
     assert main(["check", "p.yaml"]) == 1
     lines = capsys.readouterr().out
-    assert max(map(columns, whole.splitlines())) > 60 >= max(map(columns, lines.splitlines()))
+    assert max(map(len, whole.splitlines())) > 60 >= max(map(len, lines.splitlines()))
     assert lines.split() == whole.split()
     page = wrapped(whole, 60)
     assert page.splitlines()[0].startswith("p.yaml:")
