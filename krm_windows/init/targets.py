@@ -222,7 +222,7 @@ def _awaited(gated: GatedCluster, wanted: Collection[Identity]) -> Iterator[tupl
     """Yield all of `wanted` that the root waits for, which delivers the windows."""
     root = gated.cluster.first
     for key in root.depends_on:
-        for each, _ in waits_for(gated, key):
+        for each in waits_for(gated, key):
             if each.identity in wanted:
                 yield each.identity, str(root)
 

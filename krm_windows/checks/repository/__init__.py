@@ -20,7 +20,7 @@ from krm_windows.checks.repository import (
     rights,
     unapplied,
 )
-from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.checks.repository.gated import GatedCluster, file_of
 from krm_windows.flux import Cluster, Survey
 from krm_windows.flux.model import Finding
 
@@ -94,7 +94,5 @@ def _ungated(survey: Survey) -> Iterator[Finding]:
         return
     for cluster in ungated:
         message = "has no policy: every commit is applied at once"
-        # A finding needs a file: any that the cluster's root applies.
-        files = (item.file for item in cluster.first.objects if item.file)
-        file = next(files, cluster.root)
+        file = file_of(cluster)
         yield Finding(rules.CLUSTER_UNGATED, message, file=file, cluster=cluster.name)

@@ -132,6 +132,11 @@ class GatedCluster:
         return f"gate {what}"
 
 
+def file_of(cluster: Cluster) -> str:
+    """Return a file for what is about a whole cluster: any that its root applies."""
+    return next((item.file for item in cluster.first.objects if item.file), cluster.root)
+
+
 def is_live(kustomization: Kustomization) -> bool:
     """Whether a Kustomization says of itself that it is live."""
     if kustomization.own is None:

@@ -7,11 +7,12 @@ kustomize-controller, `reconcileDelete` in helm-controller).
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import chain
 
 from krm_windows import rules
-from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.checks.repository.gated import GatedCluster, file_of
 from krm_windows.checks.repository.ownership import applied_by, prunes, says
-from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
+from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.layers import LEFT
 from krm_windows.flux.model import Finding, ObjectIdentity, reference, release_of
 from krm_windows.gate.annotations import UNREADABLE
@@ -83,8 +84,8 @@ def _of_gate(
             continue
         message = (
             f"{target} is removed: Flux removes nothing for a suspended {target.kind}, so unless "
-            f"this is merged while {gate.policy} is open, {left} will stay in the cluster, and "
-            f"nothing manages it; {when} ({PAGE})"
+            f"this is merged while {gate.policy} is open, {left} will stay in the cluster (but "
+            f"for a namespace that is removed, too), and nothing manages it; {when} ({PAGE})"
         )
         yield rules.TARGET_REMOVED, message, target.name
 
@@ -123,70 +124,33 @@ def _gone(cluster: Cluster, after: Survey) -> Iterator[Finding]:
 
 def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> str:
     """Say what a target applied that nothing else applies; empty where that is nothing."""
-    found = before.cluster.objects.get(target)
-    if found is None:
+    if target not in before.cluster.objects:
         # It came from elsewhere before, or it was there by name only.
         return ""
-    owner, item = found
+    owner, item = before.cluster.objects[target]
     if target.kind == "HelmRelease":
-        return _release_left(owner, item, before, after)
+        release = (before.cluster.destination(owner), *release_of(item))
+        # A release of the same name is taken over, and not installed again.
+        kept = {
+            (after.cluster.destination(each), *release_of(other))
+            for each, other in after.applied()
+            if (other.group, other.kind) == (item.group, item.kind)
+        }
+        return "" if release in kept else f"the Helm release {'/'.join(release[-2:])}"
     own = before.cluster.kustomizations.get(target.path)
     if own is None or not own.leaves_nothing:
         return ""
     applied = applied_by(after)
     place = before.cluster.destination(own)
-    kept = [
-        each
+    left = [
+        str(each)
         for each in own.objects
         if (place, each.identity) not in applied and not says(each, LEFT)
     ]
-    gone = _namespaces_gone(own, own, before, after)
-    left = [str(each) for each in kept if each.namespace not in gone]
     if left:
         return some(left, _FEW)
     # Of a path in another repository nothing is known.
     return "" if own.complete else "what it applied"
-
-
-def _release_left(
-    owner: Kustomization, item: Object, before: GatedCluster, after: GatedCluster
-) -> str:
-    release = (before.cluster.destination(owner), *release_of(item))
-    kept = {
-        (after.cluster.destination(each), *release_of(other))
-        for each, other in after.applied()
-        if (other.group, other.kind) == (item.group, item.kind)
-    }
-    # A release of the same name is taken over, and not installed again.
-    if release in kept:
-        return ""
-    *_, namespace, name = release
-    into = item.text("spec", "targetNamespace") or item.namespace
-    gone = _namespaces_gone(owner, None, before, after)
-    if into in gone and not item.get("spec", "kubeConfig"):
-        return f"what the Helm release {namespace}/{name} has outside of the namespace {into}"
-    return f"the Helm release {namespace}/{name}"
-
-
-def _namespaces_gone(
-    owner: Kustomization, own: Kustomization | None, before: GatedCluster, after: GatedCluster
-) -> set[str]:
-    """Return the namespaces that go with all in them, where `owner` applies to, but for its `own`.
-
-    Those that a target applies itself stay with the rest of what it leaves.
-    """
-    still = {item.name for _, item in after.applied() if item.kind == "Namespace"}
-    return {
-        item.name
-        for each, item in before.applied()
-        if item.kind == "Namespace"
-        and item.name not in still
-        and each is not own
-        and each.key in after.cluster.kustomizations
-        and before.cluster.destination(each) == before.cluster.destination(owner)
-        and prunes(each)
-        and not says(item, LEFT)
-    }
 
 
 def _is_deleted_closed(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> bool:
@@ -209,10 +173,9 @@ def _is_deleted_closed(target: ObjectIdentity, before: GatedCluster, after: Gate
 
 def _opened(after: GatedCluster) -> set[ObjectIdentity]:
     """Return what the policies of a cluster open, because they gate it or have released it."""
-    found: set[ObjectIdentity] = set()
-    for gate in after.cluster.gates:
-        found.update(map(ObjectIdentity.of_target, (*gate.targets, *gate.released)))
-    return found
+    gates = after.cluster.gates
+    targets = chain.from_iterable((*gate.targets, *gate.released) for gate in gates)
+    return set(map(ObjectIdentity.of_target, targets))
 
 
 def _when(gate: Gate, at: datetime) -> str:
@@ -253,5 +216,4 @@ def _place(gate: Gate, cluster: Cluster) -> tuple[Object | None, str, str]:
     for each in cluster.gates:
         if each.policy == gate.policy:
             return each.manifest, each.path, ""
-    files = (item.file for item in cluster.first.objects if item.file)
-    return None, "", next(files, cluster.root)
+    return None, "", file_of(cluster)

@@ -3,7 +3,7 @@
 What holds its account, who may create that, and whose targets it may name.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,8 +13,7 @@ from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import names
 from krm_windows.emit.admission import KINDS
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import Cluster, Gate, Kustomization, Object
-from krm_windows.flux.instances import default_account
+from krm_windows.flux import Gate, Kustomization, Object
 from krm_windows.flux.model import Finding
 
 _GROUP = "admissionregistration.k8s.io"
@@ -23,9 +22,6 @@ _RBAC = "rbac.authorization.k8s.io"
 # By this account kustomize-controller runs, and where it is locked down, Flux' own Kustomizations
 # name it.
 _CONTROLLER = "kustomize-controller"
-# What a FluxInstance is in, itself or as the values of its chart.
-_INSTANCES = ("FluxInstance", "HelmRelease")
-_DEFAULT_ACCOUNT = "--default-service-account="
 
 
 def doubtful(gated: GatedCluster, trusted: Collection[str]) -> Iterator[Finding]:
@@ -34,7 +30,7 @@ def doubtful(gated: GatedCluster, trusted: Collection[str]) -> Iterator[Finding]
     Policies in the namespaces that are `trusted` may gate targets elsewhere, though they are a
     tenant's.
     """
-    tenancy = Tenancy(gated.cluster)
+    tenancy = Tenancy(gated)
     for gate in gated.cluster.gates:
         if _is_held(gated, gate):
             yield from _undelivered(tenancy, gate)
@@ -52,12 +48,9 @@ def _is_held(gated: GatedCluster, gate: Gate) -> bool:
     if gate.held is not None:
         return gate.held
     label = names.label(gate.policy)
-    found = set()
-    for _, item in gated.applied():
-        if item.kind in KINDS and item.note(POLICY) == label:
-            found.add(item.kind)
+    ours = (item for _, item in gated.applied() if item.kind in KINDS)
     # A policy without its binding holds nothing.
-    return found == KINDS
+    return {item.kind for item in ours if item.note(POLICY) == label} == KINDS
 
 
 def _disabled(gate: Gate) -> Finding:
@@ -65,21 +58,20 @@ def _disabled(gate: Gate) -> Finding:
         f"nothing limits the account of the policy {gate.policy} to the field that "
         f"suspends: {RISK}; {NARROW}"
     )
-    path = ""
     # None: only what was rendered shows it, which has no such field.
-    if gate.held is False:
-        path = "spec.admissionPolicy"
+    path = "" if gate.held is None else "spec.admissionPolicy"
     return Finding(rules.ADMISSION_DISABLED, message, gate.manifest, path)
 
 
 def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
     """Yield a warning where the account that applies a policy may not create what holds it."""
-    by = tenancy.cluster.kustomizations.get(gate.delivered_by or "")
-    account = ""
-    if by:
-        account = tenancy.account(by)
+    by = tenancy.gated.cluster.kustomizations.get(gate.delivered_by or "")
+    # Of another cluster the rights are not known here.
+    if by is None or by.remote:
+        return
+    account = _account(by)
     # Without an account of its own it is applied by the controller's, which may do everything.
-    if by is None or not account or tenancy.may_create(by.namespace, account):
+    if not account or tenancy.may_create(by.namespace, account):
         return
     message = (
         f"{by} delivers it as the service account {by.namespace}/{account}, and no role that "
@@ -119,16 +111,15 @@ class Tenancy:
     Whose Kustomizations Flux applies by another account, namespace or source.
     """
 
-    cluster: Cluster
+    gated: GatedCluster
 
     def reason(self, gate: Gate) -> str:
         """Say why a policy is a tenant's; empty if it is not."""
         # Up from the one that delivers it: what a tenant's Kustomization applies is the tenant's.
-        each = self.cluster.kustomizations.get(gate.delivered_by or "")
-        while each is not None and each is not self.cluster.first:
+        by = self.gated.cluster.kustomizations.get(gate.delivered_by or "")
+        for each in self.gated.above(by) if by else ():
             if why := self._reason(each):
                 return why
-            each = self.cluster.kustomizations.get(each.parent or "")
         if gate.namespace in self._namespaces:
             return f"{gate.namespace} is a tenant's namespace"
         return ""
@@ -136,22 +127,18 @@ class Tenancy:
     @cached_property
     def _namespaces(self) -> frozenset[str]:
         """The namespaces that tenants' Kustomizations are in, or apply to."""
-        found: set[str] = set()
-        for each in self.cluster.kustomizations.values():
-            if not self._reason(each):
-                continue
-            found.add(each.namespace)
-            if each.own:
-                found.add(each.own.text("spec", "targetNamespace"))
+        tenants = list(filter(self._reason, self.gated.cluster.kustomizations.values()))
+        found = {each.namespace for each in tenants}
+        found.update(each.own.text("spec", "targetNamespace") for each in tenants if each.own)
         # Most have no `targetNamespace`, and the root's is the platform's.
-        return frozenset(found - {"", self.cluster.first.namespace})
+        return frozenset(found - {"", self.gated.cluster.first.namespace})
 
     def _reason(self, each: Kustomization) -> str:
         """Say why a Kustomization is a tenant's; the root's namespace is the platform's."""
         # Flux, "Multi-tenancy lockdown": tenants have namespaces, accounts and sources of their
         # own.
-        home = self.cluster.first.namespace
-        if each is self.cluster.first:
+        home = self.gated.cluster.first.namespace
+        if each is self.gated.cluster.first:
             return ""
         if each.namespace != home:
             return f"{each} is in a tenant's namespace"
@@ -162,45 +149,12 @@ class Tenancy:
             return f"{each} uses a source in the tenant's namespace {each.source.namespace}"
         return ""
 
-    def account(self, each: Kustomization) -> str:
-        """Return the account that Flux impersonates to apply a Kustomization; empty for its own.
-
-        With `spec.kubeConfig` it is applied to another cluster, whose rights are not known here.
-        """
-        if each.own is not None and each.own.get("spec", "kubeConfig") is not None:
-            return ""
-        return _account(each) or self._default_account
-
-    @cached_property
-    def _default_account(self) -> str:
-        """The account that kustomize-controller takes where none is named.
-
-        It is known as far as its Deployment is in Git, or the FluxInstance that it is made of.
-        """
-        every = (item for _, item in self.cluster.objects.values())
-        found_instances = (default_account(item) for item in every if item.kind in _INSTANCES)
-        if account := next(filter(None, found_instances), ""):
-            return account
-        namespace = self.cluster.first.namespace
-        found = self.cluster.objects.get(("apps", "Deployment", namespace, _CONTROLLER))
-        if found is None:
-            return ""
-        _, deployment = found
-        for container in deployment.parts("spec", "template", "spec", "containers"):
-            arguments = container.get("args")
-            if not isinstance(arguments, list):
-                continue
-            for argument in arguments:
-                if isinstance(argument, str) and argument.startswith(_DEFAULT_ACCOUNT):
-                    return argument.removeprefix(_DEFAULT_ACCOUNT)
-        return ""
-
     def may_create(self, namespace: str, account: str) -> bool:
         """Whether a ClusterRoleBinding is known that lets an account create admission policies."""
         # Flux gives its own controller cluster-admin at bootstrap.
-        if (namespace, account) == (self.cluster.first.namespace, _CONTROLLER):
+        if (namespace, account) == (self.gated.cluster.first.namespace, _CONTROLLER):
             return True
-        for _, found in self.cluster.objects.values():
+        for _, found in self.gated.cluster.objects.values():
             is_binding = found.kind == "ClusterRoleBinding"
             if is_binding and _binds(found, namespace, account) and self._allows(found):
                 return True
@@ -211,7 +165,7 @@ class Tenancy:
         # Kubernetes makes it itself, so it is in no repository.
         if name == "cluster-admin":
             return True
-        found = self.cluster.objects.get((_RBAC, "ClusterRole", "", name))
+        found = self.gated.cluster.objects.get((_RBAC, "ClusterRole", "", name))
         if found is None:
             return False
         missing = set(_RESOURCES)
@@ -231,29 +185,21 @@ def _binds(binding: Object, namespace: str, account: str) -> bool:
         f"system:serviceaccounts:{namespace}",
         "system:authenticated",
     )
-    own = ("ServiceAccount", namespace, account)
-    for subject in binding.parts("subjects"):
-        kind = subject.get("kind")
-        name = subject.get("name")
-        if (kind, subject.get("namespace"), name) == own:
-            return True
-        if kind == "Group" and name in groups:
-            return True
-    return False
+    bound: set[tuple[object, ...]] = {("Group", None, group) for group in groups}
+    bound.add(("ServiceAccount", namespace, account))
+    subjects = [
+        (each.get("kind"), each.get("namespace"), each.get("name"))
+        for each in binding.parts("subjects")
+    ]
+    return not bound.isdisjoint(subjects)
 
 
 def _account(each: Kustomization) -> str:
     """Return the account that a Kustomization names."""
-    if each.own is None:
-        return ""
-    return each.own.text("spec", "serviceAccountName")
+    return each.own.text("spec", "serviceAccountName") if each.own else ""
 
 
-def _has(rule: object, field: str, value: str) -> bool:
+def _has(rule: Mapping[str, object], field: str, value: str) -> bool:
     """Whether a rule of a ClusterRole names a value, or all of them."""
-    if not isinstance(rule, dict):
-        return False
     found = rule.get(field)
-    if not isinstance(found, list):
-        return False
-    return value in found or "*" in found
+    return isinstance(found, list) and not {value, "*"}.isdisjoint(map(str, found))

@@ -375,20 +375,6 @@ def test_windows_that_two_apply(judged: Judged) -> None:
     assert "path: ./overlay" not in [said for _, _, said in found]
 
 
-def test_a_layer_that_changes_the_image(
-    windows: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The policy can name it."""
-    delivery = kustomization("windows", f"  images: [{IMAGE}]\n")
-    lay(tmp_path, windows | {FLUX: kustomization("windowed"), WINDOWS: delivery})
-    (said,) = (
-        each["message"]
-        for each in checked(tmp_path, capsys)
-        if each["tags"]["rule"] == "delivery-field"
-    )
-    assert "set `actuator.image` in the policy and render it again" in said
-
-
 @pytest.mark.parametrize(
     ("waits", "fires"), [("wait: true", True), ("healthChecks: [%s]", True), ("wait: false", False)]
 )

@@ -211,30 +211,6 @@ def test_a_source_that_is_removed_with_its_target(messages: Messages) -> None:
     assert messages(before, before | {FLUX: LIVE, POLICY: REST}, rule="source-removed") == []
 
 
-def namespace(name: str) -> str:
-    """Return a Namespace."""
-    return f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n---\n"
-
-
-def test_what_is_in_a_namespace_that_is_removed_too_goes(messages: Messages) -> None:
-    """Whoever deletes a namespace deletes all in it; what a target applies itself stays."""
-    before = BEFORE | {
-        "live/live.yaml": namespace("shop"),
-        "apps/b.yaml": config_map("b", "own") + namespace("own"),
-    }
-    after = before | {FLUX: LIVE, POLICY: REST, "live/live.yaml": config_map("live", "x")}
-    [message] = messages(before, after)
-    assert "ConfigMap own/b, Namespace own will stay" in message
-
-
-def test_a_release_whose_namespace_is_removed_too(messages: Messages) -> None:
-    """Its objects of no namespace are left."""
-    web = release(spec="interval: 1h, targetNamespace: shop, storageNamespace: helm")
-    before = BEFORE | {"live/live.yaml": namespace("shop") + web, POLICY: releases("web")}
-    [message] = messages(before, before | {"live/live.yaml": config_map("x"), POLICY: REST})
-    assert "what the Helm release helm/shop-web has outside of the namespace shop" in message
-
-
 PARENT = kustomization("parent")
 NESTED: Files = BEFORE | {FLUX: LIVE + PARENT, "parent/apps.yaml": APPS}
 NO_PARENT = without(NESTED, "parent/apps.yaml") | {FLUX: LIVE, POLICY: REST}

@@ -158,44 +158,6 @@ def test_who_may_create_admission_policies(
     assert judged(files) == (["admission-undelivered"] if undelivered else [])
 
 
-def test_the_account_that_a_controller_takes_by_default(judged: Judged) -> None:
-    """Where it is locked down, every Kustomization without an account has that of its namespace."""
-    container = "{name: manager, args: [--log-level=info, --default-service-account=default]}"
-    controller = f"""\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: kustomize-controller, namespace: flux-system}}
-spec: {{template: {{spec: {{containers: [{container}]}}}}}}
-"""
-    files = {FLUX: kustomization("windowed") + kustomization("tenant"), TENANT: policy()}
-    assert judged({**files, "clusters/north/controller.yaml": controller}) == [
-        "admission-undelivered"
-    ]
-    other = kustomization("tenant", "  kubeConfig: {secretRef: {name: other}}\n")
-    assert judged({**files, FLUX: kustomization("windowed") + other}) == []
-
-
-@pytest.mark.parametrize(
-    ("is_locked", "place", "fires"),
-    [(True, TENANT, True), (False, TENANT, False), (True, "clusters/north/policy.yaml", False)],
-)
-def test_the_account_of_a_flux_instance(
-    judged: Judged, place: str, *, is_locked: bool, fires: bool
-) -> None:
-    """Its controllers lock down, too, but for the Kustomization that syncs the cluster."""
-    cluster = f"cluster: {{multitenant: {str(is_locked).lower()}}}"
-    sync = "sync: {kind: GitRepository, url: https://example.com/fleet, path: clusters/north}"
-    instance = f"""\
-apiVersion: fluxcd.controlplane.io/v1
-kind: FluxInstance
-metadata: {{name: flux, namespace: flux-system}}
-spec: {{{cluster}, {sync}}}
-"""
-    flux = kustomization("windowed") + kustomization("tenant")
-    files = {FLUX: flux, "clusters/north/instance.yaml": instance, TENANT: config_map("c")}
-    assert judged({**files, place: policy()}) == ["admission-undelivered"] * fires
-
-
 def test_what_was_rendered_shows_whether_it_is_held(judged: Judged) -> None:
     """Both kinds have to be in what is applied, with the policy's label."""
     items = call(wire(config=policy())).objects
