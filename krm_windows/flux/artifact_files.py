@@ -6,15 +6,14 @@ that is left out can be taken in again.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from krm_windows import patterns
 from krm_windows.flux.closure import joined
-from krm_windows.flux.model import Layer, Object
+from krm_windows.flux.model import Object
 from krm_windows.flux.sources import below, inside
 from krm_windows.system import walk
 from krm_windows.system.checkout import Checkout
@@ -36,38 +35,26 @@ _BY_DEFAULT = (
 class Artifact:
     """What a source makes of a repository: the directory `home`, but for what fields leave out.
 
-    The directories `included` are of other repositories. `source` is the object that has these
-    fields, None where that is not in Git.
+    The directories `included` are of other repositories.
     """
 
     home: str = "."
     ignore: str = ""
     checked_out: tuple[str, ...] = ()
     included: tuple[str, ...] = ()
-    source: Object | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, home: str, source: Object | None) -> "Artifact":
-        """Read the fields of a source."""
+        """Read the fields of a source; None where that is not in Git."""
         if source is None:
             return cls(home)
         checked_out = tuple(map(str, source.entries("spec", "sparseCheckout")))
         included = []
-        for entry in source.parts("spec", "include"):
-            repository = entry.get("repository")
-            name = repository.get("name") if isinstance(repository, dict) else None
+        for number, entry in enumerate(source.parts("spec", "include")):
+            name = source.text("spec", "include", number, "repository", "name")
             # Without `toPath` it is the name (GitRepository API, spec.include).
             included.append(below(home, str(entry.get("toPath") or name)))
-        ignore = source.text("spec", "ignore")
-        return cls(home, ignore, checked_out, tuple(included), source)
-
-
-class _Rule(NamedTuple):
-    """A pattern, the directory from which it counts, and where it is written."""
-
-    pattern: str
-    directory: str
-    layer: Layer
+        return cls(home, source.text("spec", "ignore"), checked_out, tuple(included))
 
 
 @dataclass(frozen=True)
@@ -76,76 +63,53 @@ class ArtifactFiles:
 
     tree: Checkout
     artifact: Artifact
-    _known: dict[str, Layer | None] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def checkout(self) -> Checkout:
         """The tree as Flux finds it in the artifact."""
-        return replace(
-            self.tree,
-            left_out=lambda path: self.left_out_by(path) is not None,
-            elsewhere=self.artifact.included,
-        )
+        return replace(self.tree, left_out=self.leaves_out, elsewhere=self.artifact.included)
 
-    def absence(self, path: str) -> Layer | None:
-        """Return what leaves out a file, or all files of a directory."""
-        if not self.checkout.is_absent(path):
-            return None
-        if self.tree.is_directory(path):
-            path = next(self.tree.files(path), path)
-        return self.left_out_by(path)
-
-    def left_out_by(self, path: str) -> Layer | None:
-        """Return what leaves a file out of the artifact, None where it is in it.
-
-        The layer has neither object nor file where source-controller does so by default.
-        """
+    def leaves_out(self, path: str) -> bool:
+        """Whether a file is not in the artifact."""
         if path not in self._known:
             self._known[path] = self._decided(path)
         return self._known[path]
 
-    def _decided(self, path: str) -> Layer | None:
+    def _decided(self, path: str) -> bool:
         own = inside(path, self.artifact.home)
         if own is None:
-            return None
+            return False
         checked_out = self.artifact.checked_out
         if checked_out and not any(inside(own, below("", each)) for each in checked_out):
-            return Layer("spec.sparseCheckout", self.artifact.source)
+            return True
         # The last one that matches decides.
-        for rule in reversed(self._rules):
-            inner = inside(path, rule.directory)
-            if inner is not None and _matches(rule.pattern.removeprefix("!"), inner):
-                return None if rule.pattern.startswith("!") else rule.layer
-        return None
+        for pattern, directory in reversed(self._patterns):
+            inner = inside(path, directory)
+            if inner is not None and _matches(pattern.removeprefix("!"), inner):
+                return not pattern.startswith("!")
+        return False
 
     @cached_property
-    def _rules(self) -> Sequence[_Rule]:
-        """The patterns, those that decide over others last."""
+    def _patterns(self) -> list[tuple[str, str]]:
+        """The patterns, each with the directory from which it counts, the last word last."""
         home = self.artifact.home
-        own = list(self._written())
-        layer = Layer("spec.ignore", self.artifact.source)
-        own += (_Rule(line, home, layer) for _, line in _lines(self.artifact.ignore))
+        root = Path(self.tree.root)
+        own = []
+        for folder, names in walk.walk(root / home, hidden=False):
+            if FILE in names:
+                directory = Path(folder).relative_to(root).as_posix()
+                text = (self.tree.read(joined(directory, FILE)) or b"").decode(errors="replace")
+                own += [(line, directory) for line in _lines(text)]
+        own += [(line, home) for line in _lines(self.artifact.ignore)]
         # Whoever writes a pattern of their own no longer has the usual ones.
         usual = _OF_GIT if own else (*_OF_GIT, *_BY_DEFAULT)
-        return [*(_Rule(line, home, Layer("")) for line in usual), *own]
-
-    def _written(self) -> Iterator[_Rule]:
-        """Yield the patterns of every `.sourceignore`, a directory's before those below it."""
-        root = Path(self.tree.root)
-        for folder, names in walk.walk(root / self.artifact.home, hidden=False):
-            if FILE not in names:
-                continue
-            directory = Path(folder).relative_to(root).as_posix()
-            file = joined(directory, FILE)
-            text = (self.tree.read(file) or b"").decode(errors="replace")
-            for number, line in _lines(text):
-                yield _Rule(line, directory, Layer("", file=file, line=number))
+        return [*((line, home) for line in usual), *own]
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip() and not line.startswith("#"):
-            yield number, line.removesuffix("\r")
+def _lines(text: str) -> list[str]:
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def _matches(pattern: str, path: str) -> bool:

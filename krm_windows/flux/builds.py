@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from posixpath import basename, dirname
@@ -30,6 +30,10 @@ _LACKING = re.compile(
 _UNOPENED = re.compile(r"no such file|permission denied|dial tcp")
 # `accumulating resources: … File: deploy/app.yaml`.
 _FILE = re.compile(r"\bFile: (\S+)")
+_LEFT_OUT = (
+    "is not in the artifact: a `.sourceignore`, or `ignore` or `sparseCheckout` of the source, "
+    "leaves it out"
+)
 Progress = Callable[[int, int], None]
 """Called after each build with how many are done, of how many that are known of."""
 
@@ -134,8 +138,9 @@ class Builds:
     ) -> Build:
         """Build a directory; `above` are those whose plugins led here."""
         closure = self.closure(request)
-        absent = self._absent(request, [request.directory])
-        if absent is not None:
+        if closure.tree.is_absent(request.directory):
+            message = f"is the path of a Kustomization, and {_LEFT_OUT}"
+            absent = Finding(rules.BUILD_FAILED, message, file=request.directory)
             return Build(notices=(absent,), complete=False)
         policies = list(closure.policies)
         notices = list(closure.notices)
@@ -148,9 +153,6 @@ class Builds:
             policies += self._placed(plugins.objects)
             notices += plugins.notices
         found, failure = self._built(closure)
-        if failure is not None and failure.rule is rules.BUILD_FAILED:
-            missed = [path for _, path in _missed(closure, failure.message)]
-            failure = self._absent(request, missed, failure) or failure
         complete = not closure.notices and failure is None
         unbuilt = None
         if failure is not None:
@@ -168,15 +170,12 @@ class Builds:
             rendered=frozenset(self._rendered(closure)),
         )
 
-    def files(self, artifact: Artifact) -> ArtifactFiles:
-        """Return the files of an artifact."""
-        return self.artifacts.setdefault(artifact, ArtifactFiles(self.tree, artifact))
-
     def closure(self, request: Request) -> Closure:
         """Return what a request reads."""
         tree = self.tree
         if request.artifact is not None:
-            tree = self.files(request.artifact).checkout
+            files = ArtifactFiles(tree, request.artifact)
+            tree = self.artifacts.setdefault(request.artifact, files).checkout
         changes = json.loads(request.changes)
         closure = close(tree, request.directory, changes)
         if request.without is not None:
@@ -188,27 +187,6 @@ class Builds:
                 closure.kustomizations[file][name] = changes[name]
             closure.files[file] = render(closure.kustomizations[file]).encode()
         return closure
-
-    def _absent(
-        self, request: Request, paths: Sequence[str], failure: Finding | None = None
-    ) -> Finding | None:
-        """Say what leaves the first of some paths out of an artifact, and what fails by that."""
-        if request.artifact is None:
-            return None
-        files = self.files(request.artifact)
-        absences = ((path, files.absence(path)) for path in paths if not path.startswith("../"))
-        path, layer = next((found for found in absences if found[1]), ("", None))
-        if layer is None:
-            return None
-        message = f"leaves {path} out of the artifact"
-        if failure is None:
-            message += ", so a Kustomization finds nothing at its path"
-        else:
-            message += f", so {request.directory} {failure.message}"
-        if layer.file or layer.about:
-            return Finding.at(rules.BUILD_FAILED, message, layer)
-        place = failure.file if failure else request.directory
-        return Finding(rules.BUILD_FAILED, f"source-controller {message}", file=place)
 
     def _rendered(self, closure: Closure) -> Iterator[str]:
         """Yield the files of a build that were rendered from policies.
@@ -273,6 +251,9 @@ class Builds:
             if reason is not None:
                 message = f"cannot be built: {said}: {entry} {reason}"
                 return Finding(rules.NOT_FOLLOWED, message, file=place)
+            if not path.startswith("../") and closure.tree.is_absent(path):
+                message = f"cannot be built: {path} {_LEFT_OUT}"
+                return Finding(rules.BUILD_FAILED, message, file=place)
         file = _named(closure, said) or place
         return Finding(rules.BUILD_FAILED, f"cannot be built: {said}", file=file)
 

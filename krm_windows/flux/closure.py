@@ -45,7 +45,7 @@ Fields = dict[str, Value]
 
 @dataclass(slots=True)
 class Closure:
-    """What was found from one directory on.
+    """What was found from one directory of a tree on.
 
     `files` and `links` are what a build is to find. `resources` are the files of objects in their
     order; it is not `plain` where a build does more than to put these together. `policies` are the
@@ -57,6 +57,7 @@ class Closure:
     itself.
     """
 
+    tree: Checkout
     directory: str
     files: dict[str, bytes] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
@@ -102,7 +103,7 @@ def close(
     Flux generates (fluxcd/pkg/kustomize). `above` are those whose plugins led here. Where the build
     `fetches`, remote parts stay in.
     """
-    closure = Closure(directory)
+    closure = Closure(tree, directory)
     walk = _Walk(tree, closure, above | {directory}, fetches=fetches)
     path = kustomization_file(tree, directory)
     if path is not None:

@@ -71,7 +71,7 @@ def test_static_inputs_make_an_object_each(follow: Followed) -> None:
             [],
         ),
         (
-            SET.format(inputs=TWO).replace("inputs.closed", "inputs.closed | sha256sum"),
+            SET.format(inputs=TWO).replace("inputs.closed", "inputs.closed | upper"),
             "more than the name",
             [],
         ),
@@ -89,20 +89,30 @@ def test_what_only_the_cluster_knows_leaves_it_incomplete(
     assert said in found.notices[0].message
 
 
-def test_a_template_of_documents_is_read_as_far_as_it_names_inputs(follow: Followed) -> None:
-    """One whose annotation disables it is none, and of two of a name the first counts."""
+@pytest.mark.parametrize("field", ["resourcesTemplate: '---'", "steps: [{name: a}]"])
+def test_what_else_a_set_makes_is_said_not_to_be_followed(field: str, follow: Followed) -> None:
+    """What its plain resources make is known all the same."""
+    found = follow({NORTH: SET.format(inputs=f"{TWO}\n  {field}"), **TENANTS})
+    assert met(found) == ["flux-system", "apps-blue", "apps-red"]
+    assert not found.clusters[0].complete
+    assert "is not followed" in found.notices[0].message
+
+
+def test_an_object_may_be_switched_off_and_of_two_of_a_name_the_first_counts(
+    follow: Followed,
+) -> None:
+    """As the operator has it."""
     text = """\
 apiVersion: fluxcd.controlplane.io/v1
 kind: ResourceSet
 metadata: {name: apps, namespace: flux-system}
 spec:
   inputs: [{team: {name: blue}}, {team: {name: blue}}]
-  resourcesTemplate: |
-    apiVersion: v1
+  resources:
+  - apiVersion: v1
     kind: ConfigMap
     metadata: {name: << inputs.team.name | quote >>, namespace: shop}
-    ---
-    apiVersion: v1
+  - apiVersion: v1
     kind: ConfigMap
     metadata:
       name: left
@@ -121,7 +131,7 @@ spec:
         ("<< inputs.note | quote >>", "a\\b", "a\\b"),
         ("<< inputs.note | quote >>", '"', '"'),
         ('"<< inputs.note >>"', "blue", '"blue"'),
-        ("<< inputs.note | quote >> and more: text", "a", '"a" and more: text'),
+        ("a << inputs.note >> b", "<< c >>", "a << c >> b"),
     ],
 )
 def test_a_quoted_input_means_what_was_quoted(
