@@ -107,12 +107,17 @@ def find(items: Sequence[KubeObject], directory: str | None) -> Delivery | None:
 
 
 def _is_of_bootstrap(item: KubeObject) -> bool:
-    """Whether an object of Flux has the source that `flux bootstrap` creates."""
-    kind, name, namespace = (
-        item.get("spec", "sourceRef", key) for key in ("kind", "name", "namespace")
+    """Whether an object of Flux has the source that `flux bootstrap` creates.
+
+    A Kustomization names one, an ArtifactGenerator lists those that it puts together.
+    """
+    listed = item.get("spec", "sources")
+    sources = [item.get("spec", "sourceRef"), *(listed if isinstance(listed, list) else ())]
+    wanted = {"kind": "GitRepository", "name": NAME, "namespace": NAME}.items()
+    own = {"namespace": item.namespace}
+    return group_of(item.api_version).endswith(".fluxcd.io") and any(
+        wanted <= {**own, **each}.items() for each in sources if isinstance(each, dict)
     )
-    source = (group_of(item.api_version), kind, name, namespace or item.namespace)
-    return source == (KUSTOMIZE, "GitRepository", NAME, NAME)
 
 
 def given(item: KubeObject, directory: str | None) -> Delivery | None:

@@ -270,11 +270,29 @@ def test_what_bootstrap_will_create_is_assumed(
     check_apart(str(folder.parent), folder.parent.relative_to(repository).as_posix(), beside)
 
 
+# As in fluxcd/flux2-kustomize-helm-example since Flux 2.7.
+GENERATED = """\
+apiVersion: source.extensions.fluxcd.io/v1beta1
+kind: ArtifactGenerator
+metadata: {name: flux-system, namespace: flux-system}
+spec:
+  sources: [{alias: monorepo, kind: GitRepository, name: flux-system}]
+  artifacts:
+  - {name: apps, copy: [{from: "@monorepo/apps/**", to: "@artifact/"}]}
+"""
+
+
 @pytest.mark.usefixtures("repository")
-def test_init_before_bootstrap(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("generated", [False, True])
+def test_init_before_bootstrap(*, generated: bool, capsys: pytest.CaptureFixture[str]) -> None:
     """What it writes comes up on a new cluster."""
     for path in ("policy.yaml", "fleet.yaml", "clusters/prod/flux-system/gotk-sync.yaml"):
         Path(path).unlink()
+    if generated:
+        source = "kind: ExternalArtifact, name: apps}"
+        text = APPS.replace("kind: GitRepository, name: flux-system}", source)
+        lay({"clusters/prod/apps.yaml": text.replace("./apps", "./")})
+        lay({"clusters/prod/artifacts.yaml": GENERATED})
     assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
     check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
     capsys.readouterr()
