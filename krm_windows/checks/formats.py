@@ -6,12 +6,12 @@ from itertools import chain
 
 from krm_windows import escape, results
 from krm_windows.checks import sarif
-from krm_windows.checks.report import Findings
+from krm_windows.checks.report import Report
 from krm_windows.escape import actions
 from krm_windows.plurals import counted
 from krm_windows.results import Result, Severity
 
-Reports = Sequence[Findings]
+Reports = Sequence[Report]
 # The commands of GitHub Actions: `::error`, `::warning` and `::notice`.
 _LEVELS = {
     Severity.ERROR: "error",
@@ -43,9 +43,7 @@ def as_json(reports: Reports, *, every: bool) -> str:
     For `every` cluster a list.
     """
     records = [report.record() for report in reports]
-    if every:
-        return escape.json_page(records)
-    return escape.json_page(records[0])
+    return escape.json_page(records if every else records[0])
 
 
 def as_sarif(reports: Reports) -> str:
@@ -55,19 +53,16 @@ def as_sarif(reports: Reports) -> str:
 
 def github(reports: Reports) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
-    commands: list[str] = []
-    for report in reports:
-        commands += (_command(report, result) for result in report.results)
-    return actions.commands(commands)
+    commands = (map(partial(_command, report), report.results) for report in reports)
+    return actions.commands(chain.from_iterable(commands))
 
 
-def _command(report: Findings, result: Result) -> str:
+def _command(report: Report, result: Result) -> str:
     properties = {"title": f"{report.scope(result)}: {result.tags['rule']}"}
-    located = report.location(result)
     # Without a file the annotation is on the run as a whole.
-    if located:
-        file, place = located
-        where = {"file": file, "line": str(place.line), "col": str(place.column)}
+    if result.file:
+        line, column = result.place or (1, 1)
+        where = {"file": result.file.path, "line": str(line), "col": str(column)}
         properties = {**where, **properties}
     message = result.message
     # GitHub shows title and message, and no field.

@@ -1,137 +1,81 @@
-"""A report: the findings on one policy, and the lines of its file that they are about."""
+"""A report: the findings on a policy or a repository, and the lines of files they are about."""
 
 import re
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import date
 
+from krm_windows import plurals
 from krm_windows.krm import KubeObject, Mapping, Sequence
-from krm_windows.plurals import clusters
 from krm_windows.results import Place, Result
 from krm_windows.schedule import zones
 
 # The steps of a path such as `spec.targets[0].kind`: an index, or a key.
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
-
-
-class Findings(ABC):
-    """What was found on something, a policy or a repository: the `results` in order."""
-
-    results: tuple[Result, ...]
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What was looked at."""
-
-    @property
-    def heading(self) -> str:
-        """What was looked at, as the line that counts has it."""
-        return self.name
-
-    def scope(self, result: Result) -> str:  # noqa: ARG002 - a repository has several
-        """Return what a result was found on, as its heading has it: a policy with its clusters."""
-        return self.name
-
-    def subject(self, result: Result) -> str:
-        """Return what a result is about."""
-        return self.scope(result)
-
-    def mark(self, result: Result) -> str:
-        """Return what distinguishes a result from others of its rule on its field."""
-        return result.message
-
-    def written(self, result: Result) -> str:
-        """Return the line for a person."""
-        return str(result)
-
-    def location(self, result: Result) -> tuple[str, Place] | None:
-        """Return file and place of a result, None where there is no file."""
-        if result.file is None:
-            return None
-        return result.file.path, result.place or Place(1, 1)
-
-    def record(self) -> dict[str, object]:
-        """Return it all as JSON has it, the results as the functions specification does."""
-        return {"results": [result.value() for result in self.results]}
+# So many clusters are named behind a finding.
+_FEW = 3
 
 
 @dataclass(frozen=True)
-class Report(Findings):
-    """What was found on `policy` from `first` to `last`.
+class Report:
+    """What was found on a policy, a repository, or a file that cannot be read.
 
-    `file` is where it was found, None for a stream. `clusters` are those that have it alike; there
+    `name` is what was looked at, `heading` the same with how it was looked at, and `head` what
+    JSON says of it. Of a policy, `item`, are its name and the `clusters` that have it alike; there
     are none where it is audited as it is.
     """
 
-    policy: str
-    clusters: tuple[str, ...]
-    first: date
-    last: date
+    name: str
+    heading: str
+    head: dict[str, object]
     results: tuple[Result, ...]
-    item: KubeObject
-    file: str | None = None
+    policy: str = ""
+    clusters: tuple[str, ...] = ()
+    item: KubeObject | None = None
 
-    @property
-    def name(self) -> str:
-        """The policy, and the clusters."""
-        return f"{self.policy} on {clusters(self.clusters)}" if self.clusters else self.policy
+    def scope(self, result: Result) -> str:
+        """Return what a result was found on: a policy with its clusters, an object, or a file."""
+        if self.policy:
+            return self.name
+        if result.resource_ref:
+            return str(result.resource_ref)
+        return result.file.path if result.file else self.name
 
-    @property
-    def heading(self) -> str:
-        """What was audited, and by which release of the zone data."""
-        return f"{self.name}, {self.first} to {self.last}, zone rules {zones.release()}"
-
-    # The results of a policy are all about the policy, and differ in its clusters alone.
-    def subject(self, result: Result) -> str:  # noqa: ARG002
-        """Return what a result is about."""
-        return self.policy
-
-    def mark(self, result: Result) -> str:  # noqa: ARG002
-        """Return what distinguishes a result from others of its rule on its field."""
-        return " ".join(self.clusters)
-
-    def location(self, result: Result) -> tuple[str, Place] | None:
-        """Return file and place of a result: of its field, or of the nearest that holds it."""
-        # It may be about another object than the policy, in a file of its own.
-        if result.file is not None and result.place is not None:
-            return result.file.path, result.place
-        if not self.file:
-            return None
-        return self.file, place(self.item, result.path)
+    def written(self, result: Result) -> str:
+        """Return the line for a person, with the first few clusters that it is about."""
+        names = result.clusters
+        more = [f"{len(names) - _FEW} more"] if len(names) > _FEW else []
+        on = ", ".join([*names[:_FEW], *more])
+        return f"{result} [{on}]" if on else str(result)
 
     def record(self) -> dict[str, object]:
-        """Return what was found, and on what."""
-        audited = {"policy": self.policy, "clusters": self.clusters}
-        return {**audited, **_audited(self.first, self.last), **super().record()}
+        """Return it all as JSON has it, the results as the functions specification does."""
+        return {**self.head, "results": [result.value() for result in self.results]}
 
 
-def _audited(first: date, last: date) -> dict[str, object]:
-    return {
-        "zoneRelease": zones.release(),
-        "from": first.isoformat(),
-        "until": last.isoformat(),
-    }
+def on_policy(
+    item: KubeObject,
+    policy: str,
+    clusters: tuple[str, ...],
+    days: tuple[date, date],
+    results: tuple[Result, ...],
+) -> Report:
+    """Return what was found on a policy in some clusters from the first to the last of `days`."""
+    name = f"{policy} on {plurals.clusters(clusters)}" if clusters else policy
+    first, last = days
+    heading = f"{name}, {first} to {last}, zone rules {zones.release()}"
+    head = {"policy": policy, "clusters": clusters, **_audited(days)}
+    return Report(name, heading, head, results, policy, clusters, item)
 
 
-@dataclass(frozen=True)
-class UnreadReport(Findings):
-    """Why a file was not audited: it cannot be read, or holds no policy."""
+def on_unreadable(file: str, days: tuple[date, date], result: Result) -> Report:
+    """Return why a file was not audited: as the report on a policy that nobody knows."""
+    head = {"policy": None, "clusters": (), **_audited(days)}
+    return Report(file, file, head, (result,))
 
-    file: str
-    first: date
-    last: date
-    results: tuple[Result, ...]
 
-    @property
-    def name(self) -> str:
-        """The file."""
-        return self.file
-
-    def record(self) -> dict[str, object]:
-        """Return it as the report on a policy that nobody knows."""
-        unknown: dict[str, object] = {"policy": None, "clusters": ()}
-        return {**unknown, **_audited(self.first, self.last), **super().record()}
+def _audited(days: tuple[date, date]) -> dict[str, object]:
+    first, last = map(date.isoformat, days)
+    return {"zoneRelease": zones.release(), "from": first, "until": last}
 
 
 def line(item: KubeObject, path: str) -> int:

@@ -6,11 +6,12 @@ Source: OASIS, Static Analysis Results Interchange Format, 2.1.0.
 import hashlib
 import os
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import PurePath
 from urllib.parse import quote
 
 from krm_windows import SOURCE, __version__, escape
-from krm_windows.checks.report import Findings
+from krm_windows.checks.report import Report
 from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
 
@@ -25,11 +26,10 @@ _LEVELS = {
 }
 
 
-def log(reports: Sequence[Findings]) -> dict[str, object]:
+def log(reports: Sequence[Report]) -> dict[str, object]:
     """Return a log of one run; only rules that fired are described."""
-    fired: set[str] = set()
-    for report in reports:
-        fired.update(result.rule for result in report.results)
+    every = chain.from_iterable(each.results for each in reports)
+    fired = {result.rule for result in every}
     rules = [rule for rule in RULES if rule.id in fired]
     # A result refers to its rule by the index in this list, too (3.27.6).
     order = {rule.id: index for index, rule in enumerate(rules)}
@@ -64,43 +64,35 @@ def _rule(rule: Rule) -> dict[str, object]:
     }
 
 
-def _result(
-    report: Findings,
-    result: Result,
-    order: dict[str, int],
-) -> dict[str, object]:
+def _result(report: Report, result: Result, order: dict[str, int]) -> dict[str, object]:
     name = result.rule
-    about = f"{report.subject(result)} {result.path}".rstrip()
-    # By this a code scanner knows a finding again after lines have moved.
-    # A path may hold bytes that are no UTF-8, which Python has as surrogates.
-    known_by = f"{about} {report.mark(result)} {name}".encode("utf-8", "surrogatepass")
-    identity = hashlib.sha256(known_by).hexdigest()
-    message = f"{report.scope(result)}: {result.message}"
-    if result.path:
-        message = f"{report.scope(result)}: {result.path}: {result.message}"
+    scope = report.scope(result)
+    about = f"{report.policy or scope} {result.path}".rstrip()
+    # By this a code scanner knows a finding again after lines have moved: the results of a policy
+    # differ in its clusters alone. A path may hold bytes that are no UTF-8, which Python has as
+    # surrogates.
+    mark = " ".join(report.clusters) if report.policy else result.message
+    identity = hashlib.sha256(f"{about} {mark} {name}".encode("utf-8", "surrogatepass"))
+    message = ": ".join(filter(None, (scope, result.path, result.message)))
     logical = {"fullyQualifiedName": about}
     return {
         "ruleId": name,
         "ruleIndex": order[name],
         "level": _LEVELS[result.severity],
         "message": {"text": escape.sarif_text(message)},
-        "locations": [{**_place(report, result), "logicalLocations": [logical]}],
-        "partialFingerprints": {"policyFieldAndRule/v1": identity},
+        "locations": [{**_place(result), "logicalLocations": [logical]}],
+        "partialFingerprints": {"policyFieldAndRule/v1": identity.hexdigest()},
         "properties": {key: value for key, value in result.tags.items() if key != "rule"},
     }
 
 
-def _place(report: Findings, result: Result) -> dict[str, object]:
-    located = report.location(result)
-    if located is None:
+def _place(result: Result) -> dict[str, object]:
+    if result.file is None:
         return {}
-    name, place = located
-    path = PurePath(name)
+    line, column = result.place or (1, 1)
+    path = PurePath(result.file.path)
     # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the
     # end of a scheme.
-    uri = quote(os.fsencode(path.as_posix()))
-    if path.is_absolute():
-        uri = path.as_uri()
-    region = {"startLine": place.line, "startColumn": place.column}
-    physical = {"artifactLocation": {"uri": uri}, "region": region}
-    return {"physicalLocation": physical}
+    uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+    region = {"startLine": line, "startColumn": column}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}

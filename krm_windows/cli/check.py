@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
-from krm_windows.checks.report import Findings, Report
+from krm_windows.checks.report import Report
 from krm_windows.cli import (
     cluster_resources,
     inputs,
@@ -99,12 +99,12 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.of(failed=failed)
 
 
-def _found(arguments: argparse.Namespace) -> list[Findings]:
+def _found(arguments: argparse.Namespace) -> list[Report]:
     """Return the reports on each policy, with the place of each finding."""
     scope = Scope(arguments.first or times.today(), arguments.years, arguments.max_closed)
     # One file that cannot be read is the end of the command, as everywhere, and on standard error.
     alone = arguments.output == "text" and len(arguments.policies) == 1
-    found: list[Findings] = []
+    found: list[Report] = []
     configs: dict[str, KubeObject] = {}
     for path in arguments.policies:
         try:
@@ -132,25 +132,11 @@ def _reports(
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     # Policies are compared with each other, and with those that were rendered before beside them.
     shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
-    for each in _audited(configs, items, choice, scope):
-        whole = overlaps.added(each, shared)
-        policies = {whole.file or inputs.STDIN: whole.item}
-        results = report.located(whole.results, policies, arguments.resources)
-        yield replace(whole, results=tuple(results))
-
-
-def _audited(
-    configs: Mapping[str, KubeObject],
-    items: list[KubeObject],
-    choice: Choice,
-    scope: Scope,
-) -> Iterator[Report]:
-    """Yield the reports on each policy, with its file."""
     for path, config in configs.items():
-        # Standard input has no name that a reviewer could open.
-        file = None if path == inputs.STDIN else path
         for each in audit.reports(config, items, choice, scope):
-            yield replace(each, file=file)
+            whole = overlaps.added(each, shared)
+            results = report.located(whole.results, {path: config}, arguments.resources)
+            yield replace(whole, results=tuple(results))
 
 
 def _rendered(policies: Sequence[str]) -> dict[Claim, None]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from krm_windows import rules
 from krm_windows.checks.audit import Scope
-from krm_windows.checks.report import UnreadReport
+from krm_windows.checks.report import Report, on_unreadable
 from krm_windows.cli import inputs
 from krm_windows.krm import InputError
 from krm_windows.results import File, Place
@@ -15,7 +15,7 @@ ERRORS = (InputError, WorkspaceError, OSError)
 """What reading a file may raise."""
 
 
-def report(error: Exception, path: str, scope: Scope) -> UnreadReport:
+def report(error: Exception, path: str, scope: Scope) -> Report:
     """Return why a file was not audited; `path` is what was read. Raises what is a wrong call."""
     if isinstance(error, inputs.UsageError):
         raise error
@@ -33,4 +33,4 @@ def report(error: Exception, path: str, scope: Scope) -> UnreadReport:
     if name != inputs.STDIN:
         file = Path(name).as_posix()
         result = rules.INPUT_UNREADABLE.result(message, file=File(path=file)).at(place)
-    return UnreadReport(name, *scope.days(UTC), (result,))
+    return on_unreadable(name, scope.days(UTC), result)

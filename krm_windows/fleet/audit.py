@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
-from krm_windows.checks.report import Report
+from krm_windows.checks.report import Report, on_policy
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import clocks, compile_policy, kinds
@@ -109,14 +109,12 @@ def _report(
     audited = about(config, list(version.findings(scope)))
     # Of what is wrong, the text may still say where it is.
     zone = version.plan.timetable.zone if version.plan else clocks.zone(config)
-    first, last = scope.days(zone)
-    return Report(
-        policy=named(config.namespace, config.name),
-        clusters=tuple(clusters),
-        first=first,
-        last=last,
-        results=tuple(sort([*version.results, *audited])),
-        item=config,
+    return on_policy(
+        config,
+        named(config.namespace, config.name),
+        tuple(clusters),
+        scope.days(zone),
+        tuple(sort([*version.results, *audited])),
     )
 
 

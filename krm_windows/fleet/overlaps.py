@@ -91,5 +91,6 @@ def added(report: Report, shared: Sequence[Shared]) -> Report:
         # A report without clusters is of a policy that names none, so of all.
         if not report.clusters or each.cluster in report.clusters:
             results.append(each.result)
-    every = [*report.results, *about(report.item, results)]
-    return replace(report, results=tuple(sort(every)))
+    if report.item is not None:
+        results = about(report.item, results)
+    return replace(report, results=tuple(sort([*report.results, *results])))
