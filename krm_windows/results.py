@@ -1,7 +1,7 @@
 """Results as the KRM functions specification writes them, their order and their line."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
@@ -191,22 +191,6 @@ def tally(results: Iterable[Result]) -> str:
     counts = {each: severities.count(each) for each in Severity}
     found = [counted(count, each) for each, count in counts.items() if count]
     return ", ".join(found) or "no findings"
-
-
-# A screen of findings, above which the first ones are out of sight.
-_SCREEN = 30
-_AGAIN = 10
-
-
-def again(results: Sequence[Result]) -> Sequence[Result]:
-    """Return the errors to be shown once more, the first ten, behind a list that is long.
-
-    They come first in it; whoever looks at the end of a log would not see them.
-    """
-    errors = [result for result in results if result.severity is Severity.ERROR]
-    if len(results) <= _SCREEN or len(errors) == len(results):
-        return ()
-    return errors[:_AGAIN]
 
 
 _NUMBER = re.compile(r"([0-9]+)")

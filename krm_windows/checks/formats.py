@@ -8,7 +8,6 @@ from krm_windows import escape, results
 from krm_windows.checks import sarif
 from krm_windows.checks.report import Report
 from krm_windows.escape import actions
-from krm_windows.plurals import counted
 from krm_windows.results import Result, Severity
 
 Reports = Sequence[Report]
@@ -25,11 +24,7 @@ def text(reports: Reports) -> str:
     lines: list[str] = []
     # Escaped: a policy from elsewhere may have control characters in its texts.
     for report in reports:
-        repeated = results.again(report.results)
         lines.extend(escape.line(report.written(result)) for result in report.results)
-        if repeated:
-            lines.append(f"the first {counted(len(repeated), 'error')}, repeated:")
-        lines.extend(escape.line(report.written(result)) for result in repeated)
         lines.append(escape.line(f"{report.heading}: {results.tally(report.results)}"))
     if len(reports) > 1:
         every = chain.from_iterable(report.results for report in reports)

@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import methodcaller
 from pathlib import Path
@@ -85,22 +85,19 @@ def _fleet(
         uninstalls=arguments.uninstall,
         delivery=delivery,
         place=place,
-        existing=_existing(arguments.output_dir, resources, arguments.policies),
+        existing=_existing(arguments.output_dir, resources),
         command=command.called(arguments, tops.top),
     )
 
 
-def _existing(
-    output: Path, resources: Callable[[str | None], list[KubeObject]], policies: Iterable[str]
-) -> ExistingOutput:
+def _existing(output: Path, resources: Callable[[str | None], list[KubeObject]]) -> ExistingOutput:
     """Return what was rendered around the tree, not into it."""
     root = f"{os.path.realpath(output)}/"
 
     def is_own(file: str) -> bool:
         return file.startswith(root) and _OWN.fullmatch(file, len(root)) is not None
 
-    files = (path for path in policies if path != inputs.STDIN)
-    return ExistingOutput(output, is_own, resources, tuple(map(Path, files)))
+    return ExistingOutput(output, is_own, resources)
 
 
 def _clusters(folder: Path) -> dict[str, list[KubeObject]]:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from krm_windows.inventory import INDEX, PATH
-from krm_windows.krm import InputError, KubeObject, Node, layout, opened
+from krm_windows.krm import InputError, KubeObject, layout, opened
 from krm_windows.policy.model import KIND
-from krm_windows.results import named
 from krm_windows.system import bounded
 from krm_windows.system.reading import manifests
 
@@ -53,25 +52,17 @@ def only(path: str, kind: str) -> KubeObject:
     # Zero and two are both wrong: whichever of two were taken, the other would be ignored
     # unnoticed.
     must = f"must contain exactly one {kind}"
-    if found:
-        names = ", ".join(named(item.namespace, item.name) for item in found)
-        message = f"{must}, found {len(found)}: {names}; put each in its own file"
-        # The first is in place; it is the second that is one too many.
-        raise _at(found[1], message, found[1].node).in_file(path)
     if not every:
         raise InputError(f"{must}, but is empty", 1, 1, path)
-    kinds = ", ".join(sorted({item.kind or "one without `kind`" for item in every}))
-    first = every[0]
-    place: Node = first.node
-    for name, _ in first.node.entries:
-        if name.text == "kind":
-            place = name
-    raise _at(first, f"{must}, found {kinds}", place).in_file(path)
-
-
-def _at(item: KubeObject, message: str, place: Node) -> InputError:
-    """Return an error with a place in an object."""
-    return InputError(message, item.lines_above + place.line, place.column)
+    # The first of two is in place; it is the second that is one too many.
+    item = found[1] if found else every[0]
+    kinds = ", ".join(sorted({each.kind or "one without `kind`" for each in every}))
+    message = (
+        f"{must}, found {len(found)}; put each in its own file"
+        if found
+        else f"{must}, found {kinds}"
+    )
+    raise InputError(message, item.lines_above + item.node.line, item.node.column, path)
 
 
 def resources(path: str, *, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:

@@ -19,9 +19,8 @@ from krm_windows import escape
 from krm_windows.checks import color
 from krm_windows.cli import streams
 from krm_windows.krm import InputError
-from krm_windows.plurals import counted
 from krm_windows.preview.wrapping import wrapped
-from krm_windows.results import Result, again
+from krm_windows.results import Result
 from krm_windows.rules import INPUT_UNREADABLE as RULE
 
 # For one call of `main`, as the streams are: tests make many in one process.
@@ -136,12 +135,7 @@ def log_results(results: Sequence[Result]) -> None:
     if not results:
         return
 
-    lines = [escape.line(str(result)) for result in results]
-    repeated = again(results)
-    if repeated:
-        lines.append(f"the first {counted(len(repeated), 'error')} again:")
-        lines += [escape.line(str(result)) for result in repeated]
-    _log_findings("".join(f"{line}\n" for line in lines))
+    _log_findings("".join(f"{escape.line(str(result))}\n" for result in results))
 
 
 def log_unreadable(location: str, message: str) -> None:

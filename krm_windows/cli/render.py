@@ -179,8 +179,7 @@ def _rendered(
         results += applied.check(config, file)
     if plan is None:
         return results, None, {}
-    beside = () if file == inputs.STDIN else (Path(file),)
-    existing = ExistingOutput(arguments.output_dir, resources=lambda _: items, beside=beside)
+    existing = ExistingOutput(arguments.output_dir, resources=lambda _: items)
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
         results += about(config, existing.check(Claim.of(plan.timetable)))

@@ -13,7 +13,6 @@ from krm_windows.checks import class_moves
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
 from krm_windows.cli import builds, destinations, inputs, output, report
-from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import LeftOutError
 from krm_windows.function import change_classes
@@ -29,7 +28,6 @@ from krm_windows.system.reading import is_kustomization, kustomizations
 
 # A directory for each class.
 _CLASSES = re.compile("[^/]+")
-_FORMATS = {"text": placements.text, "json": placements.as_json}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -51,12 +49,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--plan", action="store_true", help="print what goes where and why, but write nothing"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=tuple(_FORMATS),
-        help="the output format of the plan (default: text)",
     )
     parser.add_argument(
         "--flux-kustomization",
@@ -85,8 +77,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Split, or compare with what was split before, or show what would go where."""
-    if arguments.output is not None and not arguments.plan:
-        raise UsageError("-o needs --plan")
     config = inputs.only(arguments.classes, "ChangeClasses")
     if arguments.output_dir is not None:
         # Before anything is built, as a build takes long.
@@ -96,9 +86,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if spec is not None and not arguments.plan:
         return _write(config, spec, partition, results, arguments)
     if spec is not None:
-        form = _FORMATS[arguments.output or "text"]
-        show = output.show if arguments.output == "json" else output.show_words
-        show(form(spec, partition))
+        output.show_words(placements.text(spec, partition))
     return _reported(config, results, arguments)
 
 

@@ -47,14 +47,12 @@ class ExistingOutput:
 
     In the repository that it is in, or else right beside it. What is `without` (by its absolute
     path without links) is the output's own, and is rendered anew. `resources` gives those of a
-    cluster, among which policies look for their targets. Outside of a repository, files of policies
-    are also looked for `beside` others.
+    cluster, among which policies look for their targets.
     """
 
     output: Path
     without: Callable[[str], bool] = _nothing
     resources: Callable[[str | None], list[KubeObject]] = _no_resources
-    beside: tuple[Path, ...] = ()
 
     @cached_property
     def repository(self) -> Path | None:
@@ -108,9 +106,6 @@ class ExistingOutput:
         files: list[str] = []
         for folder, names in self._folders.items():
             files += (f"{folder}/{name}" for name in names)
-        if not self.repository:
-            for policy in self.beside:
-                files += map(str, Path(os.path.realpath(policy)).parent.iterdir())
         given: list[Given] = []
         for file in dict.fromkeys(files):
             if file.endswith(SUFFIXES):

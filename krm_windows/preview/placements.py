@@ -37,31 +37,3 @@ def why(placement: Placement) -> str:
     if placement.needed_by is not None:
         return f"needed by {title(placement.needed_by)}"
     return decided
-
-
-def as_json(spec: Spec, partition: Partition) -> str:
-    """Return the classes and the resources in their order."""
-    classes = [{"name": declared.name, "policy": declared.policy} for declared in spec.classes]
-    record = {
-        "classes": classes,
-        "objects": [_record(placed) for placed in partition.placements],
-    }
-    return escape.json_page(record)
-
-
-def _record(placed: Placement) -> dict[str, object]:
-    resource = placed.resource
-    needed_by = None
-    if placed.needed_by is not None:
-        needed_by = title(placed.needed_by)
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        # An object of the whole cluster has none, and `""` would look like a name.
-        "namespace": resource.namespace or None,
-        "name": resource.name,
-        "class": placed.change_class,
-        "reason": placed.reason.value,
-        "rule": placed.rule,
-        "neededBy": needed_by,
-    }

@@ -1,7 +1,6 @@
-"""Which gates open and close an object of a cluster: those whose Roles may patch it."""
+"""Which policies would open an object of a cluster whatever holds it."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
 from krm_windows.emit.labels import POLICY
 from krm_windows.gate.objects import dig
@@ -15,22 +14,13 @@ _RIGHTS = "roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.i
 _OURS = {"app.kubernetes.io/managed-by": "krm-windows"}
 
 
-class GoverningGate(NamedTuple):
-    """What opens and closes an object: its policy, and whether that has CronJobs that run.
+def with_edges(row: Gateable, namespace: str, name: str, ask: Ask) -> Iterator[str]:
+    """Yield the policies with the actuator `Kubectl` whose CronJobs may patch an object.
 
-    `is_edge`: it is the actuator `Kubectl`, which opens whatever it finds and knows no hold.
+    These open whatever they find, and know no hold. Raises what `ask` raises, for lack of rights.
     """
-
-    policy: str
-    is_edge: bool
-    runs: bool
-
-
-def governing(row: Gateable, namespace: str, name: str, ask: Ask) -> list[GoverningGate]:
-    """Return the gates that may patch an object. Raises what `ask` raises, for lack of rights."""
     found = ask(Query(_RIGHTS, namespace, labels=_OURS))
     roles = {dig(each, "metadata", "name"): each for each in found if _may_patch(each, row, name)}
-    gates = []
     for binding in found:
         role = roles.get(dig(binding, "roleRef", "name"))
         if role is None:
@@ -40,10 +30,9 @@ def governing(row: Gateable, namespace: str, name: str, ask: Ask) -> list[Govern
             home = str(dig(subject, "namespace"))
             cron_jobs = ask(Query("cronjobs.batch", home, labels={POLICY: label}))
             active = [each for each in cron_jobs if dig(each, "spec", "suspend") is not True]
-            # The label is `namespace.name`, and a namespace has no dot.
-            policy = f"{home}/{label.partition('.')[2]}"
-            gates.append(GoverningGate(policy, any(map(_runs_kubectl, active)), bool(active)))
-    return gates
+            if any(map(_runs_kubectl, active)):
+                # The label is `namespace.name`, and a namespace has no dot.
+                yield f"{home}/{label.partition('.')[2]}"
 
 
 def _may_patch(live: LiveObject, row: Gateable, name: str) -> bool:

@@ -154,7 +154,7 @@ def policy(data: bytes) -> None:
         ("check", "POLICY", "--from", "2026-11-01", "-o", "json"),
         ("diff", "POLICY", "OLD", "--from", "2026-11-01", "--days", "3", "-o", "json"),
         ("render", "POLICY", "--output-dir", "OUT"),
-        ("split", "RESOURCES", "--classes", "POLICY", "--plan", "-o", "json"),
+        ("split", "RESOURCES", "--classes", "POLICY", "--plan"),
     ):
         command(arguments, data)
 

@@ -458,7 +458,6 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
         ],
         "split": [
             ("base", "--classes", "classes.yaml", "--plan"),
-            ("base", "--classes", "classes.yaml", "--plan", "-o", "json"),
             ("plain", "--classes", "classes.yaml", "--output-dir", f"split-{name}"),
             ("plain", "--classes", "classes.yaml", "--output-dir", "split"),
             ("plain", "--classes", "classes.yaml", "--output-dir", "empty", "--check"),

@@ -1,6 +1,5 @@
 """`split`: a base comes out as one tree for each class, and as nothing else."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -394,24 +393,6 @@ def test_the_plan_says_what_goes_where_and_why(
         "  Service shop/web  default\n"
     )
     assert desk.written() == {}
-
-
-def test_the_plan_as_json(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same for programs, in the order of the base."""
-    assert desk.split("--plan", "-o", "json") == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["classes"] == [
-        {"name": "live", "policy": None},
-        {"name": "window", "policy": "flux-system/week"},
-    ]
-    assert [
-        (found["kind"], found["class"], found["reason"], found["neededBy"])
-        for found in shown["objects"]
-    ] == [
-        ("Service", "window", "default", None),
-        ("ConfigMap", "live", "rule", None),
-        ("Namespace", "live", "needed", "ConfigMap shop/web"),
-    ]
 
 
 def fired(desk: Desk, rule: Rule, name: str, capsys: pytest.CaptureFixture[str]) -> str:
