@@ -313,20 +313,9 @@ MIGRATE_SELF_LOCK = _warning(
     "migrate-self-lock",
     "CronJobs suspend what applies them, so changes wait for the window; a policy leaves that out.",
 )
-MIGRATE_RIGHTS = _warning(
-    "migrate-rights", "A CronJob's account may do more than `get` and `patch` its targets."
-)
-MIGRATE_CHAIN = _warning(
-    "migrate-chain", "After `&&`, one failure leaves the remaining targets unchanged."
-)
 MIGRATE_TIME_ZONE = _warning(
     "migrate-time-zone", "A CronJob without `timeZone` uses the controller's."
 )
-MIGRATE_IMAGE = _warning(
-    "migrate-image", "A CronJob's image is not pinned, or no longer maintained."
-)
-MIGRATE_SUSPEND = _warning("migrate-suspend", "`suspend` in Git conflicts with the windows.")
-MIGRATE_PATCH_UNUSED = _warning("migrate-patch-unused", "No cluster uses a patch of a CronJob.")
 MIGRATE_ALL = _warning(
     "migrate-all", "A CronJob acts on all objects of a kind; the policy names them."
 )

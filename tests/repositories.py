@@ -13,6 +13,8 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from krm_windows.flux import Hints
 from krm_windows.flux.builds import Builds
 from krm_windows.migrate import FORMATS, Migration, Step, migrate
@@ -126,19 +128,34 @@ def outcome(case: Path) -> dict[str, bytes]:
 
 
 def carry_out(folder: Path, steps: Iterable[Step]) -> None:
-    """Do in a repository of block style what a migration says: whole files, and entries."""
+    """Do in a repository what a migration says: whole files, objects, and what names these."""
+    every = set(steps)
+    named = {step for step in every if step.text.startswith("take out ")}
     # From the last line to the first, so that no number changes before it is used.
-    for step in sorted(steps, reverse=True):
+    for step in sorted(every - named, reverse=True):
         path = folder / step.file
         if not step.line:
             path.unlink()
             continue
         lines = path.read_text().splitlines(keepends=True)
-        first = step.line - 1
-        indent = len(lines[first]) - len(lines[first].lstrip())
-        below = (at for at in range(first + 1, len(lines)) if lines[at][: indent + 1].strip())
-        del lines[first : next(below, len(lines))]
+        first = last = step.line - 1
+        # An object is removed to its end, a field is one line.
+        while "`" not in step.text and last + 1 < len(lines) and lines[last + 1] != "---\n":
+            last += 1
+        del lines[first : last + 1]
         path.write_text("".join(lines))
+    for path in {folder / step.file for step in named}:
+        _take_out(path, {step.text.split()[-1] for step in named if folder / step.file == path})
+
+
+def _take_out(path: Path, words: Iterable[str]) -> None:
+    """Leave out the entries and patches of a kustomization, or a Flux one, that have a word."""
+    documents = list(yaml.safe_load_all(path.read_text()))
+    for document in documents:
+        for part in (document, document.get("spec", {})):
+            for key in {"resources", "patches", "patchesStrategicMerge"} & part.keys():
+                part[key] = [each for each in part[key] if not any(w in str(each) for w in words)]
+    path.write_text(yaml.safe_dump_all(documents))
 
 
 def main() -> int:

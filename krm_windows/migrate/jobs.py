@@ -1,19 +1,22 @@
-"""The CronJobs that open and close: what each runs, when, and whether it is suspended itself."""
+"""The CronJobs of a cluster that open and close: what each runs, and when.
+
+What speaks of suspending in a form that is not read is an error: it may open or close anything.
+"""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from krm_windows import rules
-from krm_windows.krm import Value
-from krm_windows.migrate import heuristics, shell
-from krm_windows.migrate.actions import Action, CommandError, Script
-from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.repository import Document, Location, Path
+from krm_windows import gateable, rules
+from krm_windows.emit import labels
+from krm_windows.flux import Cluster, Finding, Kustomization, Object
+from krm_windows.flux.model import ObjectIdentity
+from krm_windows.krm import InputError, Value, value
+from krm_windows.migrate import commands, heuristics, shell
+from krm_windows.migrate.commands import Action, CommandError
 from krm_windows.migrate.shell import Command, ShellError
-from krm_windows.results import Result
-from krm_windows.schedule import cron
+from krm_windows.rules import Rule
 
 Container = dict[str, Value]
 
@@ -29,118 +32,158 @@ _ELSEWHERE = frozenset(
 )
 # `-c`, `-ec`, `-euo`.
 _FLAGS = re.compile(r"-[a-z]+")
-_LONGEST_LINE = 200
 # The images that are common here, and the programs that are their entry points.
 _ENTRY_POINTS = {"flux-cli": ["flux"], "kubectl": ["kubectl"]}
 # The first words of the names of images with such a program: `flux-cli`, `kubectl-shell`.
 _PROGRAMS = frozenset({"flux", "flux2", "fluxcd", "kubectl"})
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
+# Kinds that speak of suspending without doing it: descriptions of fields, texts of alerts.
+# A Flux Kustomization's patches are no scripts of its own: what they make is read where it is
+# applied.
+_SILENT = frozenset(
+    {"CustomResourceDefinition", "PrometheusRule", "GrafanaDashboard", "Kustomization", "CronJob"}
+)
+_ADVICE = "write its window into a WindowPolicy by hand, or have it run plain commands"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A CronJob that suspends or resumes."""
 
-    document: Document
-
-    schedule: str | None
-    """Without a time zone of its own; None where it is wrong."""
-
-    zone: str | None
-    """None where none is given."""
-
+    item: Object
     actions: tuple[Action, ...]
-    results: tuple[Result, ...]
 
     @property
-    def name(self) -> str:
-        """The CronJob's name."""
-        return self.document.name
+    def schedule(self) -> str:
+        """When it runs."""
+        return str(self.item.get("spec", "schedule") or "")
+
+    @property
+    def zone(self) -> str | None:
+        """Its time zone, None where none is given."""
+        found = self.item.get("spec", "timeZone")
+        return None if found is None else str(found)
 
     @property
     def suspended(self) -> bool:
         """Whether it never runs (Kubernetes, `spec.suspend`)."""
-        return self.document.get("spec", "suspend") is True
+        return self.item.get("spec", "suspend") is True
 
 
-def is_one(document: Document) -> bool:
+@dataclass
+class ClusterJobs:
+    """What a migration reads of a cluster; `findings` are what it did not understand, and more."""
+
+    cluster: Cluster
+
+    name: str | None
+    """None where the repository is for one cluster only."""
+
+    jobs: list[Job] = field(default_factory=list)
+    gated: dict[ObjectIdentity, Object] = field(default_factory=dict)
+    """What can be suspended."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def report(self, rule: Rule, message: str, about: Object, path: str = "") -> None:
+        """Take a finding."""
+        self.findings.append(Finding(rule, message, about, path, cluster=self.cluster.name))
+
+
+def read(cluster: Cluster, name: str | None) -> ClusterJobs:
+    """Read what is applied to a cluster, but for what was rendered of a policy."""
+    found = ClusterJobs(cluster, name)
+    every: dict[ObjectIdentity, tuple[Kustomization, Object]] = {}
+    for applied in cluster.kustomizations.values():
+        for item in applied.objects:
+            try:
+                if _is_looked_at(item):
+                    # Now, so that whoever asks for a part of it meets no error.
+                    value(item.item.node)
+                    _take(found, every, applied, item)
+            # One that cannot be read must not hide the windows of the others.
+            except InputError as error:
+                message = f"{item} cannot be read: {error.message}"
+                found.report(rules.MIGRATE_UNTRANSLATED, message, item)
+    # In the order of their names, so that the order of files changes nothing.
+    for _, (_, item) in sorted(every.items(), key=lambda each: each[0]):
+        if is_one(item):
+            _read(found, item)
+        else:
+            _scripts(found, item)
+    return found
+
+
+def _is_looked_at(item: Object) -> bool:
+    """Whether an object may suspend, or be suspended; to look for words in its text is quick."""
+    if item.kind == "CronJob" or gateable.find(item.kind, item.api_version):
+        return True
+    return item.kind not in _SILENT and heuristics.may_suspend(item.item.span)
+
+
+def _take(
+    found: ClusterJobs,
+    every: dict[ObjectIdentity, tuple[Kustomization, Object]],
+    applied: Kustomization,
+    item: Object,
+) -> None:
+    # What was rendered of a policy suspends and resumes as well.
+    if labels.POLICY in item.item.labels:
+        return
+    other, first = every.get(item.identity, (applied, item))
+    # A directory that is taken as a whole, as nothing in Git says who applies it, also holds what
+    # others apply from it.
+    if other.own and is_one(item) and first.get("spec") != item.get("spec"):
+        message = f"is applied with different content by {other} and by {applied}"
+        found.report(rules.MIGRATE_UNTRANSLATED, message, item)
+    every[item.identity] = (applied, item)
+    if gateable.find(item.kind, item.api_version):
+        found.gated[item.identity] = item
+
+
+def is_one(item: Object) -> bool:
     """Whether an object is a CronJob that suspends or resumes anything."""
     # By the words alone: most CronJobs do something else, and need no reading of their shell.
-    return any(heuristics.mentions(_said(each)) for _, each in containers(document))
+    return any(heuristics.mentions(_said(each)) for _, each in _containers(item))
 
 
-def containers(document: Document) -> Iterator[tuple[Path, Container]]:
+def _containers(item: Object) -> Iterator[tuple[str, Container]]:
     """Yield the containers of a CronJob with their paths, those that run first included."""
-    if (document.group, document.kind) != ("batch", "CronJob"):
+    if (item.group, item.kind) != ("batch", "CronJob"):
         return
     for key in ("initContainers", "containers"):
-        for index, each in enumerate(document.entries(*_POD, key)):
+        for index, each in enumerate(item.entries(*_POD, key)):
             if isinstance(each, dict):
-                yield (*_POD, key, index), each
+                yield f"{'.'.join(_POD)}.{key}[{index}]", each
 
 
-def account(document: Document) -> str:
+def account(item: Object) -> str:
     """Return the name of the ServiceAccount that a CronJob runs as."""
     # The second is the old name of the first (core/v1, PodSpec); else Kubernetes takes `default`.
-    return (
-        document.text(*_POD, "serviceAccountName")
-        or document.text(*_POD, "serviceAccount")
-        or "default"
-    )
+    named = item.text(*_POD, "serviceAccountName") or item.text(*_POD, "serviceAccount")
+    return named or "default"
 
 
-def read(document: Document) -> Job:
-    """Read a CronJob."""
-    script = Script(document.namespace)
-    results: list[Result] = []
-    for path, container in containers(document):
+def _read(found: ClusterJobs, item: Object) -> None:
+    """Read a CronJob that suspends or resumes, or say why it cannot be read."""
+    before = len(found.findings)
+    actions: list[Action] = []
+    for path, container in _containers(item):
         try:
-            script.read(_commands(container))
+            does, left_out = commands.read(_commands(container), item.namespace)
         except (ShellError, CommandError) as error:
-            message = (
-                f"{document.name}: {error}; write its window into a WindowPolicy by hand, or "
-                "have it run plain commands"
-            )
-            results.append(found_at(rules.MIGRATE_UNSUPPORTED, _at(document, path), message))
-            # Half of what it does would be a window that nobody made.
-            script.actions = []
-            break
-    schedule, zone, wrong = _schedule(document)
-    results += wrong
-    if script.chained:
-        message = "after `&&` nothing runs once a command has failed, so the remaining targets are"
-        message = f"{document.name}: {message} not changed"
-        results.append(found_at(rules.MIGRATE_CHAIN, _at(document), message))
-    for command in script.left_out:
-        message = f"{document.name} also runs `{command}`, which the policy does not do"
-        results.append(found_at(rules.MIGRATE_LEFT_OUT, _at(document), message))
-    # It speaks of suspending, and no command of it does so.
-    if not script.actions and not results:
-        results += _elsewhere(document)
-    suspend = document.get("spec", "suspend")
-    if suspend is not None and not isinstance(suspend, bool):
-        message = f"`suspend` must be true or false, got {suspend}"
-        location = document.at("spec", "suspend")
-        results.append(found_at(rules.MIGRATE_UNTRANSLATED, location, message))
-    return Job(document, schedule, zone, tuple(script.actions), tuple(results))
-
-
-def _schedule(document: Document) -> tuple[str | None, str | None, list[Result]]:
-    """Return a schedule without its own zone, its zone or the CronJob's, and what is wrong."""
-    written = str(document.get("spec", "schedule") or "")
-    zone = document.get("spec", "timeZone")
-    own = None if zone is None else str(zone)
-    try:
-        parsed = cron.parse(written)
-    except cron.CronError as error:
-        message = f"the schedule {written!r} is not accepted by Kubernetes: {error}"
-        location = document.at("spec", "schedule")
-        return None, own, [found_at(rules.MIGRATE_UNTRANSLATED, location, message)]
-    # robfig/cron: `Local` is the zone of the controller, as if none were given.
-    if parsed.time_zone in (None, "", "Local"):
-        return written, own, []
-    # `TZ=Europe/Berlin 0 6 * * *` outranks `timeZone` (robfig/cron).
-    return written.partition(" ")[2].strip(), parsed.time_zone, []
+            message = f"{error}; {_ADVICE}"
+            found.report(rules.MIGRATE_UNSUPPORTED, message, item, _last(path, container))
+            return
+        actions += does
+        for command in left_out:
+            message = f"also runs `{command}`, which the policy does not do"
+            found.report(rules.MIGRATE_LEFT_OUT, message, item, _last(path, container))
+    if actions:
+        found.jobs.append(Job(item, tuple(actions)))
+    # It speaks of suspending, and no command of it does so; in an `echo`, that is no window.
+    elif len(found.findings) == before:
+        _scripts(found, item)
 
 
 def _list(container: Container, key: str) -> list[Value]:
@@ -148,12 +191,12 @@ def _list(container: Container, key: str) -> list[Value]:
     return found if isinstance(found, list) else []
 
 
-def _environment(container: Container) -> Iterator[tuple[str, str | None]]:
-    """Yield the variables of a container; the value is None where only the cluster knows it."""
-    for entry in _list(container, "env"):
-        if isinstance(entry, dict):
-            given = entry.get("value")
-            yield str(entry.get("name")), None if given is None else str(given)
+def _environment(container: Container) -> dict[str, str | None]:
+    """Return the variables of a container; the value is None where only the cluster knows it."""
+    entries = [each for each in _list(container, "env") if isinstance(each, dict)]
+    # Of two with one name the last one counts.
+    given = {str(entry.get("name")): entry.get("value") for entry in entries}
+    return {name: None if each is None else str(each) for name, each in given.items()}
 
 
 def _words(container: Container) -> list[str]:
@@ -165,8 +208,7 @@ def _words(container: Container) -> list[str]:
 
 def _said(container: Container) -> str:
     """Return what a container runs, with the values of its environment, which may be a script."""
-    values = [given or "" for _, given in _environment(container)]
-    return " ".join(_words(container) + values)
+    return " ".join([*_words(container), *filter(None, _environment(container).values())])
 
 
 def _image_name(container: Container) -> str:
@@ -175,14 +217,23 @@ def _image_name(container: Container) -> str:
     return name.partition("@")[0].partition(":")[0]
 
 
+def _is_shell(word: str) -> bool:
+    return word.rpartition("/")[2] in _SHELLS
+
+
 def _commands(container: Container) -> list[Command]:
     """Return the commands that a container runs; raises ShellError or CommandError."""
-    known = _variables(container)
+    environment = _environment(container)
+    elsewhere = _ELSEWHERE.intersection(environment)
+    if elsewhere:
+        raise CommandError(f"the variable `{min(elsewhere)}` decides where it acts")
+    # What `$(…)` in a value refers to is known in the cluster.
+    known = {name: given for name, given in environment.items() if given and "$(" not in given}
     words = [_REFERENCE.sub(lambda f: known.get(f[1], f[0]), word) for word in _words(container)]
     if not words:
         return []
     # Without a shell nothing is expanded but `$(NAME)`, by Kubernetes itself.
-    if words[0].rpartition("/")[2] not in _SHELLS:
+    if not _is_shell(words[0]):
         return [Command(tuple(words), expands=any(map(_REFERENCE.search, words)))]
     flags: list[str] = []
     # `-c`, `-ec`, `-euo pipefail -c`: what is behind it is the script.
@@ -193,48 +244,38 @@ def _commands(container: Container) -> list[Command]:
         if "c" in flag and _FLAGS.fullmatch(flag):
             stops = any(each == "errexit" or (each[0] == "-" and "e" in each) for each in flags)
             return shell.split(following, known, stops=stops)
-    # One in a file is not read; `unseen` warns of it.
+    # One in a file is not read; `_scripts` warns of it.
     return [Command(tuple(words))]
 
 
-def _variables(container: Container) -> dict[str, str]:
-    """Return the variables of a container whose values are known.
-
-    Raises CommandError where one says which cluster is meant.
-    """
-    known: dict[str, str] = {}
-    for name, given in _environment(container):
-        if name in _ELSEWHERE:
-            raise CommandError(f"the variable `{name}` decides where it acts")
-        # Of two with one name the last one counts; what `$(…)` refers to is known in the cluster.
-        known.pop(name, None)
-        if given is not None and "$(" not in given:
-            known[name] = given
-    return known
-
-
-def _at(document: Document, path: Path = ()) -> Location:
-    """Return where the last word is written that a container, or the last one, runs."""
-    paths = [each for each, _ in containers(document)]
-    path = path or paths[-1]
+def _last(path: str, container: Container) -> str:
+    """Return the path of the last word that a container runs."""
     for key in ("args", "command"):
-        listed = document.entries(*path, key)
-        if listed:
-            return document.at(*path, key, len(listed) - 1)
-    return document.location
+        if listed := _list(container, key):
+            return f"{path}.{key}[{len(listed) - 1}]"
+    return path
 
 
-def scripts(document: Document) -> Iterator[Result]:
-    """Name text in an object other than a CronJob that suspends or resumes.
-
-    What runs it is not read.
-    """
-    for found in filter(heuristics.is_script, _texts(document.get())):
-        message = (
-            f"{document} has a script that suspends or resumes, which is not supported: "
-            f"`{_decisive_line(found)}`; put the commands in a CronJob"
-        )
-        yield found_at(rules.MIGRATE_UNSUPPORTED, document.location, message)
+def _scripts(found: ClusterJobs, item: Object) -> None:
+    """Name what an object has that suspends or resumes, and that is not read."""
+    if item.kind not in _SILENT:
+        if any(map(heuristics.is_script, _texts(item.get()))):
+            message = "has a script that suspends or resumes; put its commands into a CronJob"
+            found.report(rules.MIGRATE_UNSUPPORTED, message, item)
+        return
+    for path, container in _containers(item):
+        if heuristics.is_script(_said(container)):
+            message = f"has a script that suspends or resumes and is not read; {_ADVICE}"
+            found.report(rules.MIGRATE_UNSUPPORTED, message, item, _last(path, container))
+        # `sh /scripts/close.sh` and `/scripts/close.sh` are both the script.
+        words = [word for word in _words(container) if not _is_shell(word)]
+        program = _image_name(container).partition("-")[0]
+        if program in _PROGRAMS and words and _SCRIPT.fullmatch(words[0]):
+            message = (
+                f"runs {words[0]}, which is not read: if it opens or closes anything, no policy "
+                "does so"
+            )
+            found.report(rules.MIGRATE_LEFT_OUT, message, item, _last(path, container))
 
 
 def _texts(part: Value) -> Iterator[str]:
@@ -250,37 +291,3 @@ def _texts(part: Value) -> Iterator[str]:
         for entry in part:
             if not isinstance(entry, str):
                 yield from _texts(entry)
-
-
-def _decisive_line(script: str) -> str:
-    """Return the line of a script that is the reason to name it."""
-    lines = [line.strip() for line in script.splitlines() if line.strip()]
-    # The first line that is a reason by itself; else it takes several, and the first stands for
-    # all.
-    return next(filter(heuristics.is_script, lines), lines[0])[:_LONGEST_LINE]
-
-
-def _elsewhere(document: Document) -> Iterator[Result]:
-    """Name a script of a CronJob that is in none of its commands.
-
-    It is in its environment, or in a file.
-    """
-    for _, container in containers(document):
-        if heuristics.is_script(_said(container)):
-            message = f"{document.name}: `{_decisive_line(_said(container))}` is not supported"
-            yield found_at(rules.MIGRATE_UNSUPPORTED, _at(document), message)
-    yield from unseen(document)
-
-
-def unseen(document: Document) -> Iterator[Result]:
-    """Name a script that a CronJob with flux or kubectl runs from a file: nobody read it."""
-    for _, container in containers(document):
-        # `sh /scripts/close.sh` and `/scripts/close.sh` are both the script.
-        words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
-        program = _image_name(container).partition("-")[0]
-        if program in _PROGRAMS and words and _SCRIPT.fullmatch(words[0]):
-            message = (
-                f"{document.name} runs {words[0]}, which is not analyzed: if it opens or closes "
-                "anything, no policy does so"
-            )
-            yield found_at(rules.MIGRATE_LEFT_OUT, _at(document), message)

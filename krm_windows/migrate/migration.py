@@ -4,41 +4,41 @@ It reads no clock. What each cluster has is what the one reader of Flux reposito
 by kustomize.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from posixpath import dirname
+from posixpath import basename, dirname
 
 from krm_windows import rules
-from krm_windows.flux import Finding, Hints, Survey, survey
+from krm_windows.checks.report import Report
+from krm_windows.checks.repository.report import compose
+from krm_windows.flux import Cluster, Finding, Hints, Object, cluster_directories, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.flux.locations import Locator
-from krm_windows.krm import InputError, KubeObject
-from krm_windows.migrate import (
-    clusters,
-    discovery,
-    faults,
-    findings,
-    gating,
-    heuristics,
-    jobs,
-    policies,
-    refusals,
-)
-from krm_windows.migrate.clusters import ClusterObjects
-from krm_windows.migrate.discovery import ClusterDirectories
-from krm_windows.migrate.findings import found_at
+from krm_windows.flux.model import ObjectIdentity
+from krm_windows.flux.objects import parsed
+from krm_windows.krm import InputError
+from krm_windows.migrate import heuristics, jobs, policies, refusals, windows
 from krm_windows.migrate.policies import Policy
 from krm_windows.migrate.removal import Removal, Step
-from krm_windows.migrate.repository import Location, Repository, has_job, parents
+from krm_windows.migrate.windows import Key, Windows
 from krm_windows.plan.clocks import Day
-from krm_windows.policy.load import load
-from krm_windows.results import Result, fails
+from krm_windows.results import Result, Severity
+from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import contents
 
+# Directories whose subdirectories are clusters, by the habits of Flux repositories; each only where
+# there is none of those before it, as overlays of an application look the same.
+_HABITS = ("clusters", "cluster", "sites", "overlays", "environments", "envs")
+# Beside the clusters, and no cluster: what they have in common.
+_SHARED = frozenset({"base", "_base", "common", "default"})
+# What no name of a cluster may have in it (RFC 1123).
+_FOREIGN = re.compile(r"[^a-z0-9]+")
 # Something could not be built at all, so that nobody knows what is in it.
 _UNBUILT = (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
+_ADVICE = "use `--clusters` to say where the clusters are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,16 @@ class Migration:
     steps: tuple[Step, ...] = ()
     """How the old windows go."""
 
-    results: tuple[Result, ...] = ()
+    report: Report = field(default_factory=lambda: Report("", "", {}, ()))
+    """What was found, as `check` says it."""
 
     directories: Mapping[str | None, str] = field(default_factory=dict)
     """The directories of the clusters by their names; empty where the old windows stay."""
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """What was found."""
+        return self.report.results
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -73,145 +79,144 @@ def migrate(
     the pattern matches no directory.
     """
     tree = builds.tree
-    repository = Repository(tree, dict(contents(Path(tree.root))))
+    texts = dict(contents(Path(tree.root)))
     # Most repositories have no such words: then nothing is built.
-    if not any(map(heuristics.may_suspend, repository.contents.values())):
+    if not any(map(heuristics.may_suspend, texts.values())):
         return Migration()
-    directories = _directories(builds, repository, pattern)
-    seen = survey(tree, directories.roots, builds, hints)
-    results = list(_noticed(seen, builds, repository))
-    # An error: a mere note about something else is no reason.
-    wrong = tuple(each for each in results if fails([each]))
-    found = _clusters(seen, directories, repository)
-    # A policy names its clusters, and these have no names to distinguish them.
-    is_unnamed = not directories.named and len(found) > 1
-    if is_unnamed:
-        results += _unnamed(found)
-        found = []
-    gatings = [gating.read(each, () if each.cluster.complete else wrong) for each in found]
-    # Clusters of one repository are built together, as they share most directories.
-    made, of_policies = policies.make(gatings, adopt_until, repository.contents)
-    results += of_policies
-    names = set[str]()
-    for each in gatings:
-        names.update(job.name for job in each.jobs)
-        results += [*each.results, *faults.check(each), *clusters.all_suspended(each.cluster)]
-    for policy in made:
-        # As `render` would, so that nobody finds it out only then.
-        results += load(KubeObject.from_value(policy.content).node).results
+    seen = survey(tree, _directories(tree, pattern), builds, hints)
+    found = list(_noticed(seen.notices, builds, texts))
+    is_unbuilt = _fails(found)
+    names = _names(seen.clusters, pattern)
+    clusters = [jobs.read(each, names[each.root]) for each in seen.clusters]
+    made_of: dict[str | None, Mapping[Key, Windows]] = {}
+    for each in clusters:
+        # A CronJob that is not understood may open or close anything there.
+        if not _fails(each.findings) and not (is_unbuilt and not each.cluster.complete):
+            made_of[each.name] = windows.read(each)
+        if _fails(each.findings):
+            made_of.pop(each.name, None)
+        found += each.findings
+    own: set[ObjectIdentity] = set()
+    targets: set[ObjectIdentity] = set()
+    for each in clusters:
+        own.update(item.identity for item in each.cluster.first.objects)
+        targets.update(*(held.targets for held in made_of.get(each.name, {}).values()))
+    made = policies.make(made_of, targets - own, adopt_until, texts)
     used = frozenset(chain.from_iterable(build.files for build in builds.done.values()))
-    # Where no cluster was taken, every CronJob would be named here again.
-    if not is_unnamed:
-        results += faults.unused(repository, used, names)
-    # The build says more, and says it better.
-    results += faults.unreadable(repository, {each.file.path for each in wrong if each.file})
-    removal = Removal(repository, gatings)
-    unapplied = list(_unapplied(removal, used)) if made and not fails(results) else []
-    if unapplied or not made or fails(results):
-        return _made(made, results + unapplied)
-    after = {each.root: clusters.without(each, removal.identities) for each in seen.clusters}
-    gatings, locked = refusals.without_locks(gatings, made, after)
-    if locked:
-        made, _ = policies.make(gatings, adopt_until, repository.contents)
-    results += [*locked, *refusals.check(made, after)]
-    # A policy that `render` refuses is worth nothing.
-    if fails(results):
-        return _made((), results)
-    roots = {each.cluster.name: each.root for each in gatings}
-    return _made(made, results, removal.steps, roots)
+    found += _unused(texts, used, {each.file for each in found})
+    removal = Removal(Locator(tree), texts, clusters, targets)
+    directories = {}
+    if made and not _fails(found):
+        unapplied = list(_unapplied(removal, used))
+        found += unapplied or refusals.check(made, clusters, removal.identities)
+        # A policy that `render` refuses is worth nothing.
+        if _fails(found):
+            made = []
+        elif not unapplied:
+            directories = {each.name: each.cluster.root for each in clusters}
+    steps = removal.steps if directories else []
+    return Migration(tuple(made), tuple(steps), compose(".", seen, found), directories)
 
 
-def _made(
-    made: Sequence[Policy],
-    results: Iterable[Result],
-    steps: Sequence[Step] = (),
-    roots: Mapping[str | None, str] | None = None,
-) -> Migration:
-    return Migration(tuple(made), tuple(steps), tuple(findings.sort(results)), roots or {})
+def _fails(found: Iterable[Finding]) -> bool:
+    return any(each.rule.severity is Severity.ERROR for each in found)
 
 
-def _directories(builds: Builds, repository: Repository, pattern: str | None) -> ClusterDirectories:
-    """Return the directories of the clusters; raises InputError where none matches a pattern."""
-    if pattern is None:
-        return discovery.find(builds.tree, repository)
-    found = builds.tree.directories(pattern)
-    if not found:
-        raise InputError(
-            f"no directory matches {pattern}; use --clusters to say where the clusters are"
-        )
-    directories = tuple(map(discovery.relative, found))
-    return ClusterDirectories(directories, named=found != ["."])
+def _directories(tree: Checkout, pattern: str | None) -> list[str]:
+    """Return the directories of the clusters: what syncs them, or else the habits, say so."""
+    if pattern is not None:
+        found = tree.directories(pattern)
+        if not found:
+            raise InputError(f"no directory matches {pattern}; {_ADVICE}")
+        return found
+    synced = cluster_directories.find(tree)
+    if any(each.file for each in synced):
+        return [each.directory for each in synced]
+    for habit in _HABITS:
+        patterns = (f"{habit}/*", f"*/{habit}/*", f"*/*/{habit}/*")
+        every = chain.from_iterable(map(tree.directories, patterns))
+        found = sorted(each for each in every if basename(each) not in _SHARED)
+        if found:
+            return found
+    return [each.directory for each in synced] or ["."]
 
 
-def _clusters(
-    seen: Survey, directories: ClusterDirectories, repository: Repository
-) -> list[ClusterObjects]:
-    """Return the clusters with windows, by name."""
-    names = discovery.names(directories.directories) if directories.named else {}
-    found = []
-    for each in seen.clusters:
-        name = names.get(discovery.relative(each.root))
-        cluster = clusters.read(each, name, repository)
-        # A cluster without windows, or something that may make some and is not understood, needs
-        # no policy, and no name for one.
-        scripts = chain.from_iterable(map(jobs.scripts, cluster.scripts))
-        if cluster.jobs or fails([*cluster.results, *scripts]):
-            found.append(cluster)
-    return sorted(found, key=lambda cluster: cluster.name or "")
+def _names(clusters: Sequence[Cluster], pattern: str | None) -> dict[str, str | None]:
+    """Name the clusters by their roots; the only one of a repository needs no name."""
+    names: dict[str, str | None] = {}
+    is_only = pattern is None and len(clusters) == 1
+    if is_only and basename(dirname(clusters[0].root)) not in _HABITS:
+        return {clusters[0].root: None}
+    for each in clusters:
+        name = _FOREIGN.sub("-", each.name.lower()).strip("-") or "root"
+        if name in names.values():
+            raise InputError(f"two clusters would be called {name}; {_ADVICE}, one at a time")
+        names[each.root] = name
+    return names
 
 
-def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
-    """Name the CronJobs of clusters where nothing distinguishes one from another."""
-    for cluster in found:
-        for each in cluster.jobs:
-            message = (
-                f"{each} is one of several sets of windows, and it is unknown to which cluster "
-                f"each is applied; {faults.ADVICE}"
-            )
-            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.location, message)
-
-
-def _noticed(seen: Survey, builds: Builds, repository: Repository) -> Iterator[Result]:
+def _noticed(
+    notices: Iterable[Finding], builds: Builds, texts: Mapping[str, bytes]
+) -> Iterator[Finding]:
     """Yield what the survey left out: an error where windows may be in it, else a warning."""
-    locator = Locator(builds.tree)
-    for notice in seen.notices:
-        where = Location(notice.file, notice.line)
-        about = ""
-        if notice.about is not None:
-            about = f"{notice.about}: "
-            if not notice.file:
-                line = notice.about.lines_above + 1
-                where = Location(locator.locate(notice.about).file, line)
+    for notice in notices:
         # That is only said: nothing was left out for it.
         if notice.rule is rules.SOURCE_ASSUMED:
-            yield found_at(notice.rule, where, notice.message)
+            yield notice
             continue
         rule = rules.MIGRATE_NOT_FOLLOWED
         # Windows that are not seen would be left without a policy, so that is an error.
-        if notice.rule in _UNBUILT and _may_have_windows(notice, builds, repository):
+        if notice.rule in _UNBUILT and _may_have_windows(notice, builds, texts):
             rule = rules.MIGRATE_UNTRANSLATED
-        message = f"{about}{notice.message}; windows in it are not found"
-        yield found_at(rule, where, message)
+        message = f"{notice.message}; windows in it are not found"
+        yield replace(notice, rule=rule, message=message)
 
 
-def _may_have_windows(notice: Finding, builds: Builds, repository: Repository) -> bool:
+def _may_have_windows(notice: Finding, builds: Builds, texts: Mapping[str, bytes]) -> bool:
     """Whether files that a failed build read, or below its directory, have words of windows."""
     if not notice.file:
         return False
-    above = dirname(notice.file)
-    around = {path for path in repository.contents if above in parents(path)}
+    above = dirname(notice.file) or "."
+    around = {path for path in texts if above == "." or path.startswith(f"{above}/")}
     for request, build in builds.done.items():
-        # The directory of a kustomization at the top is empty here, and `.` there.
-        if request.directory == (above or "."):
+        if request.directory == above:
             around |= build.files
-    return any(has_job(repository.contents.get(path, b"")) for path in around)
+    return any(heuristics.has_job(texts.get(path, b"")) for path in around)
 
 
-def _unapplied(removal: Removal, used: frozenset[str]) -> Iterator[Result]:
+def _unused(
+    texts: Mapping[str, bytes], used: Collection[str], reported: Collection[str]
+) -> Iterator[Finding]:
+    """Yield files that no cluster has, with a CronJob that opens or closes.
+
+    And those that are no YAML and look as if they held one, but for those that are `reported`: the
+    build says more.
+    """
+    for path, content in sorted(texts.items()):
+        # JSON here is dashboards and the like, and no manifests.
+        if path.endswith(".json") or not heuristics.has_job(content):
+            continue
+        try:
+            items = [Object.in_file(each, path) for each in parsed(content)]
+        except InputError as error:
+            # Files of templates are no YAML, and there are many.
+            if path not in reported and heuristics.mentions(content.decode(errors="replace")):
+                message = f"is not valid YAML, so windows in it are not found: {error.message}"
+                line = max(error.line, 1)
+                yield Finding(rules.MIGRATE_UNSUPPORTED, message, file=path, line=line)
+            continue
+        for item in filter(jobs.is_one, () if path in used else items):
+            message = (
+                f"is not applied to any cluster that was found, so it is in no policy; {_ADVICE}"
+            )
+            yield Finding(rules.MIGRATE_CLUSTER_UNKNOWN, message, item)
+
+
+def _unapplied(removal: Removal, used: frozenset[str]) -> Iterator[Finding]:
     """Name kustomizations with something of the old windows that no cluster applies."""
-    for each in removal.unapplied(used):
+    for file in removal.unapplied(used):
         message = (
-            f"{dirname(each.file)} has windows but is not applied to any cluster that was found, "
-            f"so no policy has them; {faults.ADVICE}"
+            f"{dirname(file)} has windows but is not applied to any cluster that was found, so no "
+            f"policy has them; {_ADVICE}"
         )
-        yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.at(), message)
+        yield Finding(rules.MIGRATE_CLUSTER_UNKNOWN, message, file=file)

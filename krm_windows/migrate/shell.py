@@ -1,8 +1,8 @@
 """The few lines of shell that such Jobs run, as the commands that they come to.
 
-Simple commands in lists, `for` over words, and variables whose values are in the script or in the
-container's `env` (POSIX shell, 2.2, 2.6 and 2.9). Nothing is run. A word that only the shell could
-know says so; everything else that decides what runs is refused.
+Simple commands in lists, `for` over words, and the variables of the container's `env` (POSIX shell,
+2.2, 2.6 and 2.9). Nothing is run. A word that only the shell could know says so; everything else
+that decides what runs is refused.
 """
 
 import re
@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 # A text in quotes, also as the value of a flag: what it holds is not looked at.
 _QUOTED = re.compile(r"""[\w=-]*(?:'[^']*'|"(?:[^"\\]|\\.)*")""", re.ASCII | re.DOTALL)
 # What the shell would put names of files for, or several words.
@@ -36,17 +36,17 @@ CONDITIONAL = ("&&", "||")
 _DECIDES = frozenset(
     {"for", "if", "then", "elif", "else", "fi", "while", "until", "case", "esac", "do", "done"}
     | {"{", "}", "!", "function", "break", "continue", "return", "trap", "eval", "source", "."}
-    | {"alias", "read", "shift", "unset", "local"}
+    | {"alias", "read", "shift", "unset", "local", "export", "exec", "command", "time"}
 )
-# These run the command that follows them, as it is.
-_PREFIXES = frozenset({"exec", "command", "time"})
-# These say which cluster a command acts on.
-_ELSEWHERE = frozenset({"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "IFS", "PATH", "HOME"})
 # So much of what is refused is shown.
 _SHOWN = 60
-# How much of a script is read, and how many commands its loops may come to: such Jobs have a few.
-LONGEST = 20_000
+# How much of a script is read, and how many commands a loop may come to: such Jobs have a few.
+_LONGEST = 20_000
 _MOST = 5_000
+
+
+_Line = tuple[list[str], str]
+"""The raw words of a command, and the operator before it."""
 
 
 class ShellError(Exception):
@@ -73,31 +73,28 @@ class Command:
         return " ".join(self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class _Simple:
-    """A command as it is written: raw words, and the operators before and behind them."""
-
-    words: Sequence[str]
-    after: str
-    until: str
-
-
 def split(
     script: str, environment: Mapping[str, str] | None = None, *, stops: bool = False
 ) -> list[Command]:
     """Return the commands of a script; `environment` are variables whose values are known.
 
     `stops`: the shell was called with `-e`. Raises ShellError for pipes, groups, background,
-    here-documents, branches, and for loops other than over words.
+    here-documents, branches, and for loops other than over words, or in each other.
     """
-    if len(script) > LONGEST:
-        raise ShellError(f"a script of more than {LONGEST} characters is not supported")
+    if len(script) > _LONGEST:
+        raise ShellError(f"a script of more than {_LONGEST} characters is not supported")
     run = _Run(dict(environment or {}), stops)
-    run.all(_simples(script))
+    lines = _lines(script)
+    for words, after in lines:
+        match words:
+            case ["for", name, "in", *raw] if after not in CONDITIONAL:
+                run.repeat(name, raw, _body(words, lines))
+            case _:
+                run.take(words, after)
     return run.commands
 
 
-def _simples(script: str) -> Iterator[_Simple]:
+def _lines(script: str) -> Iterator[_Line]:
     """Split a script at its operators, and what `do` has on its line from that.
 
     A chain goes on over the end of a line, and nothing else may be empty.
@@ -105,16 +102,16 @@ def _simples(script: str) -> Iterator[_Simple]:
     words: list[str] = []
     after = ""
     for sign, is_word in (*_tokens(script), ("\n", False)):
-        if is_word:
+        if is_word and words == ["do"]:
+            yield words, after
+            words, after = [sign], ""
+        elif is_word:
             words.append(sign)
-        elif words:
-            if words[0] == "do" and words[1:]:
-                yield _Simple(["do"], after, "\n")
-                words, after = words[1:], ""
-            yield _Simple(words, after, sign)
+        elif words and (words != ["do"] or sign == "\n"):
+            yield words, after
             words, after = [], sign
         elif sign != "\n":
-            raise _refused([sign])
+            raise _refused([*words, sign])
         # An empty line ends a list, but not behind `&&`, where the chain goes on.
         elif after not in CONDITIONAL:
             after = sign
@@ -139,22 +136,16 @@ def _refused(words: Iterable[str]) -> ShellError:
     return ShellError(f"`{shown}` uses shell features that are not supported")
 
 
-def _body(head: _Simple, lines: Iterator[_Simple]) -> list[_Simple]:
+def _body(head: Sequence[str], lines: Iterator[_Line]) -> list[_Line]:
     """Take what is between `do` and `done` of a loop."""
-    first = next(lines, None)
-    if first is None or (list(first.words), first.until) != (["do"], "\n"):
-        raise _refused(head.words)
-    found: list[_Simple] = []
-    depth = 1
-    for line in lines:
-        depth += (line.words[0] == "for") - (line.words[0] == "done")
-        if not depth:
-            # Whether a loop failed is not known, and an empty one is none.
-            if not found or line.words[1:] or {line.after, line.until} & set(CONDITIONAL):
-                raise _refused(line.words)
+    first, _ = next(lines, ([], ""))
+    found: list[_Line] = []
+    for words, after in lines:
+        # An empty loop is none.
+        if words == ["done"] and found and first == ["do"]:
             return found
-        found.append(line)
-    raise _refused(head.words)
+        found.append((words, after))
+    raise _refused(head)
 
 
 @dataclass
@@ -164,69 +155,42 @@ class _Run:
     variables: dict[str, str]
     stops: bool
     commands: list[Command] = field(default_factory=list)
-    left: int = _MOST
     ended: bool = False
 
-    def all(self, lines: Iterator[_Simple]) -> None:
-        """Take commands and loops in their order."""
-        for line in lines:
-            self.left -= 1
-            if self.left < 0:
-                raise ShellError(f"loops that come to more than {_MOST} commands are not supported")
-            match line.words:
-                case ["for", name, "in", *raw] if _ASSIGNMENT.fullmatch(f"{name}="):
-                    self._repeat(name, line, raw, _body(line, lines))
-                case [head, *_] if head in _DECIDES:
-                    raise _refused(line.words)
-                case _ if not self.ended:
-                    self._take(line)
-
-    def _repeat(self, name: str, head: _Simple, raw: list[str], body: list[_Simple]) -> None:
+    def repeat(self, name: str, raw: list[str], body: list[_Line]) -> None:
+        """Take a loop, once for each of its words."""
         words, known = self._words(raw)
-        if not (words and known) or head.after in CONDITIONAL:
-            raise _refused(head.words)
+        if not (words and known and _ASSIGNMENT.fullmatch(f"{name}=")):
+            raise _refused(["for", name, "in", *raw])
+        if len(words) * len(body) > _MOST:
+            raise ShellError(f"a loop that comes to more than {_MOST} commands is not supported")
         for word in words:
             self.variables[name] = word
-            self.all(iter(body))
+            for line in body:
+                self.take(*line)
 
-    def _take(self, line: _Simple) -> None:
-        # `A=1 B=2` alone sets variables; before a command they are that command's, and refused.
-        sets = [_ASSIGNMENT.fullmatch(word) for word in line.words if word != "export"]
-        if all(sets):
-            self._assign([each.groups() for each in sets if each], line)
-            return
-        words, known = self._words(line.words)
-        while words and words[0] in _PREFIXES:
-            words.pop(0)
+    def take(self, raw: list[str], after: str) -> None:
+        """Take a command, or what ends the script."""
+        if self.ended or raw[0] in _DECIDES or _ASSIGNMENT.match(raw[0]):
+            raise _refused(raw)
+        words, known = self._words(raw)
         match words:
-            case []:
-                raise _refused(line.words)
-            case ["set", *options]:
-                if any(option.startswith("+") for option in options):
-                    raise _refused(line.words)
+            case ["set", *options] if not any(each.startswith("+") for each in options):
                 # `-e`, `-eu`, `-o errexit`
                 self.stops |= any(each[:1] in "-e" and "e" in each for each in options)
-            case ["exit", *_] if line.after == "&&":
-                raise _refused(line.words)
+            case [] | ["set", *_]:
+                raise _refused(raw)
             # Behind `||` the rest runs only if what came before did not fail.
+            case ["exit", *_] if after == "||":
+                self.stops = True
+            case ["exit", *_] if after != "&&":
+                self.ended = True
             case ["exit", *_]:
-                self.stops |= line.after == "||"
-                self.ended = line.after != "||"
+                raise _refused(raw)
             case _:
-                after = line.after
                 if self.stops and after not in CONDITIONAL:
                     after = "&&" if self.commands else ""
                 self.commands.append(Command(tuple(words), after, not known))
-
-    def _assign(self, pairs: Iterable[Sequence[str]], line: _Simple) -> None:
-        """Set variables; one that another command decides about is not known any more."""
-        for name, raw in pairs:
-            if name in _ELSEWHERE:
-                raise _refused(line.words)
-            value, known = self._text(raw)
-            self.variables.pop(name, None)
-            if known and line.after not in CONDITIONAL:
-                self.variables[name] = value
 
     def _words(self, raw: Iterable[str]) -> tuple[list[str], bool]:
         """Return the words that raw words come to, and whether all of them are known."""

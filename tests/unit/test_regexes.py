@@ -184,7 +184,6 @@ def test_patterns_are_found() -> None:
     assert {
         "policy.fields.Image",
         "policy.schedules._ODD",
-        "migrate.faults._DEAD",
         "policy.moments.SHAPES",
     } <= names
 

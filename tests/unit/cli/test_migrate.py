@@ -69,7 +69,7 @@ def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str
         "line": 13,
         "text": "remove `suspend: false`",
     } in found["steps"]
-    assert {"rule", "line"} == set(found["results"][0]["tags"])
+    assert {"rule", "line", "column", "clusters"} == set(found["results"][0]["tags"])
 
 
 def test_the_commands_that_render_are_said(
@@ -110,7 +110,7 @@ def test_what_is_not_understood_fails(
     (fleet / "other.yaml").write_text(job("third", "0 9 * * *", "flux suspend kustomization $APPS"))
     assert main(["migrate", str(fleet), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert capsys.readouterr().out.startswith(
-        "other.yaml:20: [error] third: `flux suspend kustomization $APPS` "
+        "other.yaml:20:15: [error] CronJob flux-system/third "
     )
     assert not (tmp_path / "out").exists()
 
@@ -120,7 +120,7 @@ def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["migrate", str(tmp_path), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert (
         capsys.readouterr().out
-        == "no policy was made: no CronJob in this repository suspends or resumes anything\n"
+        == "no policy was made: no CronJob at work in a cluster suspends or resumes anything\n"
     )
 
 

@@ -50,7 +50,7 @@ def at(folder: str, files: dict[str, str]) -> dict[str, str]:
 def clusters(found: Migration) -> set[str | None]:
     """Return the names of the clusters of the one policy."""
     [policy] = found.policies
-    return set(policy.draft.clusters)
+    return set(policy.clusters)
 
 
 def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
@@ -168,7 +168,7 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
     assert rules(found) == ["migrate-cluster-unknown", "migrate-cluster-unknown"]
     said = FORMATS["text"](found)
     assert said.splitlines()[-1] == (
-        "no policy was made: the CronJobs above are not applied to any cluster that was found"
+        "no policy was made: no CronJob at work in a cluster suspends or resumes anything"
     )
     assert clusters(run(files, "elsewhere")) == {"elsewhere"}
 
@@ -181,7 +181,7 @@ def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
         for name, text in {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}.items()
     }
     found = run(files)
-    assert set(rules(found)) == {"migrate-cluster-unknown"}
+    assert set(rules(found)) == {"migrate-untranslated"}
     assert (found.policies, found.files) == ((), {})
     assert clusters(run(files, "[ab]")) == {"a", "b"}
 

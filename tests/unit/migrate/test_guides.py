@@ -145,9 +145,9 @@ def test_a_form_is_migrated(containers: tuple[dict[str, object], dict[str, objec
         }
     )
     [policy] = found.policies
-    [windows] = policy.draft.clusters.values()
+    [windows] = policy.clusters.values()
     assert [str(target) for target in windows.targets] == ["HelmRelease flux-system/shop"]
-    assert [(pair.opening, pair.closes.schedule) for pair in windows.pairs] == [
+    assert [(each.opens, each.closes) for each in windows.windows] == [
         ("0 8 * * 1-5", "0 17 * * 1-5")
     ]
 
@@ -166,7 +166,8 @@ def test_a_form_that_is_not_read_is_named(line: str) -> None:
     [unread] = [each for each in found.results if each.tags["rule"] == "migrate-unsupported"]
     assert unread.file
     assert unread.file.path == "close.yaml"
-    assert "close-shop: " in unread.message
+    assert unread.resource_ref
+    assert unread.resource_ref.name == "close-shop"
     assert (found.policies, found.files) == ((), {})
 
 

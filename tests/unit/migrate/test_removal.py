@@ -3,8 +3,6 @@
 import pytest
 from repositories import RELEASE, job, pair, rules, run
 
-from krm_windows.krm import KubeObject
-
 WINDOW = pair("0 8 * * 1", "0 17 * * 4")
 OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: default}\n"
 BACKUP = job("backup", "0 3 * * *", "backup now")
@@ -29,52 +27,41 @@ def steps(files: dict[str, str]) -> list[str]:
     return list(map(str, found.steps))
 
 
-FLUX = "".join(
-    "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
-    f"metadata: {{name: {name}, namespace: flux-system}}\n"
-    f"spec: {{path: ./{path}, sourceRef: {{kind: GitRepository, name: {source}}}}}\n"
-    for name, path, source in (
-        ("infra", "infra", "flux-system"),
-        ("apps", "apps", "flux-system"),
-        ("tenant", "infra", "tenant"),
-    )
-)
 JOBS = {name: text for name, text in WINDOW.items() if text != RELEASE}
-INFRA = "Kustomization flux-system/infra"
 
 
-def test_a_kustomization_of_another_source_stays() -> None:
-    """Its path is one of that repository, whatever of the same name is emptied here."""
-    files = {**at("clusters/north", {"flux.yaml": FLUX}), **at("infra", JOBS)}
-    files["apps/shop.yaml"] = RELEASE
-    found = list(map(str, run(files).steps))
-    assert found == [
-        f"clusters/north/flux.yaml:2: remove {INFRA}, which applies nothing else",
-        "infra/close.yaml: delete it",
-        "infra/open.yaml: delete it",
-    ]
-
-
-def test_what_lists_nothing_else_goes_too() -> None:
-    """A kustomization, and the entries that name it or a file."""
+def test_what_names_a_file_that_goes_is_said() -> None:
+    """A kustomization of which something stays is not deleted."""
     files = {
         **at("clusters/north", {"kustomization.yaml": kustomization("../../infra", "../../apps")}),
-        **at("infra", {**JOBS, "kustomization.yaml": kustomization(*JOBS)}),
+        **at("infra", {**JOBS, "kustomization.yaml": kustomization(*JOBS, "other.yaml")}),
         **at("apps", {"shop.yaml": RELEASE, "kustomization.yaml": kustomization("shop.yaml")}),
+        "infra/other.yaml": OTHER,
     }
     assert steps(files) == [
-        "clusters/north/kustomization.yaml:2: remove `../../infra`",
         "infra/close.yaml: delete it",
-        "infra/kustomization.yaml: delete it",
+        "infra/kustomization.yaml:2: take out what names open.yaml",
+        "infra/kustomization.yaml:3: take out what names close.yaml",
         "infra/open.yaml: delete it",
     ]
-    files["infra/kustomization.yaml"] = kustomization(*JOBS, "other.yaml")
-    files["infra/other.yaml"] = OTHER
-    assert steps(files) == [
-        "infra/close.yaml: delete it",
-        "infra/kustomization.yaml:2: remove `open.yaml`",
-        "infra/kustomization.yaml:3: remove `close.yaml`",
-        "infra/open.yaml: delete it",
+
+
+def test_rights_may_be_of_others_too() -> None:
+    """The account, what binds it, and the role."""
+    rbac = "apiVersion: rbac.authorization.k8s.io/v1\nkind: "
+    named = "metadata: {name: keeper, namespace: flux-system}\n"
+    files = {
+        **WINDOW,
+        "rights.yaml": (
+            f"apiVersion: v1\nkind: ServiceAccount\n{named}---\n"
+            f"{rbac}Role\n{named}---\n{rbac}RoleBinding\n{named}"
+            "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: keeper}\n"
+            "subjects: [{kind: ServiceAccount, name: keeper}]\n"
+        ),
+    }
+    assert steps(files)[2:] == [
+        f"rights.yaml:{line}: remove {kind} flux-system/keeper, unless something else needs it"
+        for line, kind in ((1, "ServiceAccount"), (5, "Role"), (9, "RoleBinding"))
     ]
 
 
@@ -92,39 +79,31 @@ PATCH = (
     "spec: {suspend: false}}"
 )
 PATCHES = {
-    "the name of one": (
-        "- target: {kind: CronJob, name: open-shop}\n  path: times.yaml\n",
-        ["kustomization.yaml:7: remove the patch of open-shop", "times.yaml: delete it"],
+    "a file": ("- path: times.yaml\n", ["kustomization.yaml:6: take out what names times.yaml"]),
+    "a target": (
+        "- target: {kind: CronJob, name: open-shop}\n  patch: |\n    - {op: test}\n",
+        ["kustomization.yaml:6: take out what names open-shop"],
     ),
-    "a pattern": (
-        "- target: {kind: CronJob, name: '.*'}\n  path: times.yaml\n",
-        ["kustomization.yaml:7: remove the patch of CronJobs, unless others need it"],
-    ),
-    "another kind": ("- target: {kind: Deployment}\n  path: times.yaml\n", []),
-    "another CronJob": ("- target: {kind: CronJob, name: backup}\n  path: times.yaml\n", []),
+    "another CronJob": ("- target: {kind: CronJob, name: backup}\n  path: other.yaml\n", []),
     "its own text": (
         f"- patch: '{PATCH}'\n",
-        ["kustomization.yaml:7: remove the patch of open-shop"],
+        ["kustomization.yaml:6: take out what names open-shop"],
     ),
 }
 
 
 @pytest.mark.parametrize(("patch", "wanted"), PATCHES.values(), ids=PATCHES)
 def test_a_patch_of_the_cronjobs_goes(patch: str, wanted: list[str]) -> None:
-    """One that others may need is for a person to decide."""
-    files = {
-        **WINDOW,
-        "backup.yaml": BACKUP,
-        "times.yaml": "- {op: add, path: /metadata/labels, value: {a: b}}\n",
-    }
-    files["kustomization.yaml"] = kustomization(
-        *(name for name in files if name != "times.yaml"), rest=f"patches:\n{patch}"
-    )
-    of_files = {"close.yaml: delete it", "open.yaml: delete it"}
-    of_files |= {
-        f"kustomization.yaml:{n}: remove `{name}.yaml`" for n, name in ((2, "open"), (3, "close"))
-    }
-    assert [each for each in steps(files) if each not in of_files] == wanted
+    """Where it is, and its file."""
+    files = {**WINDOW, "backup.yaml": BACKUP, "times.yaml": PATCH, "other.yaml": "[]\n"}
+    listed = ("open.yaml", "close.yaml", "shop.yaml")
+    if "test" in patch:
+        patch = patch.replace("{op: test}", "{op: add, path: /metadata/labels, value: {a: b}}")
+    rest = "patches:\n" + patch
+    files["kustomization.yaml"] = kustomization(*listed, rest=rest)
+    found = [each for each in steps(files) if ":6:" in each]
+    assert found == wanted
+    assert "times.yaml: delete it" in steps(files)
 
 
 def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
@@ -138,30 +117,24 @@ def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
     ]
 
 
-def test_a_flux_kustomization_keeps_its_other_patches() -> None:
-    """The patches of the windows go out of its spec, and nothing else does."""
-    patches = [
-        {
-            "target": {"kind": "CronJob", "name": name},
-            "patch": f"- {{op: add, path: /metadata/labels, value: {label}}}",
-        }
-        for name, label in (("open-shop", "{a: b}"), ("backup", "{c: d}"))
-    ]
-    own = KubeObject.from_value(
-        {
-            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
-            "kind": "Kustomization",
-            "metadata": {"name": "infra", "namespace": "flux-system"},
-            "spec": {
-                "path": "./infra",
-                "sourceRef": {"kind": "GitRepository", "name": "flux-system"},
-                "patches": patches,
-            },
-        }
-    )
-    files = {"clusters/north/infra.yaml": own.span.decode(), "clusters/north/shop.yaml": RELEASE}
+def test_a_patch_of_a_flux_kustomization_is_said() -> None:
+    """By its line."""
+    own = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: infra, namespace: flux-system}
+spec:
+  path: ./infra
+  sourceRef: {kind: GitRepository, name: flux-system}
+  patches:
+  - target: {kind: CronJob, name: open-shop}
+    patch: '- {op: add, path: /metadata/labels, value: {a: b}}'
+  - target: {kind: CronJob, name: backup}
+    patch: '- {op: add, path: /metadata/labels, value: {c: d}}'
+"""
+    files = {"clusters/north/infra.yaml": own, "clusters/north/shop.yaml": RELEASE}
     assert steps({**files, **at("infra", {**JOBS, "backup.yaml": BACKUP})}) == [
-        "clusters/north/infra.yaml:12: remove the patch of open-shop",
+        "clusters/north/infra.yaml:8: take out what names open-shop",
         "infra/close.yaml: delete it",
         "infra/open.yaml: delete it",
     ]

@@ -9,7 +9,6 @@ from differences import assert_same_files
 from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
 
 from krm_windows.krm import KubeObject
-from krm_windows.migrate import Step
 from krm_windows.policy.load import load
 
 CASES = sorted(FIXTURES.iterdir())
@@ -66,8 +65,7 @@ def test_steps_are_there_only_if_all_was_understood() -> None:
     found = run(files)
     assert (set(found.files), found.steps) == ({"shop.yaml"}, ())
     assert set(rules(found)) == {"migrate-unsupported"}
-    assert "    a:\n" in found.policies[0].text
-    assert "    b:\n" not in found.policies[0].text
+    assert set(found.policies[0].clusters) == {"a"}
 
 
 def test_clusters_of_one_name_in_two_places_stay_two() -> None:
@@ -78,22 +76,7 @@ def test_clusters_of_one_name_in_two_places_stay_two() -> None:
         for name, text in pair("0 8 * * 1", "0 17 * * 4").items()
     }
     [policy] = run(files).policies
-    assert set(policy.draft.clusters) == {"north-one", "south-one"}
-
-
-def test_an_account_that_others_use_stays() -> None:
-    """Only what nothing but the CronJobs uses is called unused."""
-    account = (
-        "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: keeper\n"
-        "  namespace: flux-system\n"
-    )
-    user = (
-        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other\nspec:\n  serviceAccountName: keeper\n"
-    )
-    files = {**pair("0 8 * * 1", "0 17 * * 4"), "account.yaml": account}
-    delete = Step("account.yaml", 0, "delete it")
-    assert delete in run(files).steps
-    assert delete not in run({**files, "pod.yaml": user}).steps
+    assert set(policy.clusters) == {"north-clusters-one", "south-clusters-one"}
 
 
 def test_a_script_that_stands_elsewhere_is_named() -> None:
