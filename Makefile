@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-orchestrators test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
+.PHONY: help demo test test-orchestrators test-all coverage mutants fuzz e2e cluster-up cluster-down check \
 	format weight generate bench bench-cluster image image-server dist requirements renew-images audit site clean
 
 help:
@@ -28,7 +28,6 @@ help:
 	@echo 'make coverage  the lines and branches that no quick test reaches'
 	@echo 'make mutants   change one operator at a time; tests have to notice (MUTANTS=room)'
 	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone'
-	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
 	@echo 'make e2e       run tests/cluster on a real control plane (as root, after .ci/setup cluster)'
 	@echo 'make check     lint, types, layers, generated files, rules of the repository'
 	@echo 'make format    format the sources'
@@ -113,9 +112,6 @@ fuzz: $(READY)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/$(PIP_INSTALL) $(EDITABLE) '.[dev,fuzz]'
 	@PYTHONPATH=tests:tests/property:tests/fuzz $(BIN)/python tests/fuzz/run.py \
 	  --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
-
-laws-full: $(READY)
-	@PYTHONPATH=tests $(BIN)/python tests/property/laws_full.py
 
 # `make e2e E2E='-k person'` runs some of them.
 LAB = PYTHONPATH=tests/cluster:. $(BIN)/python -m lab

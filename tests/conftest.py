@@ -16,6 +16,7 @@ import effort
 import pytest
 from hypothesis import settings
 
+gc.disable()  # until everything is collected
 settings.load_profile(effort.QUICK)  # `--hypothesis-profile full` takes its place
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,9 +37,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of garbage collection: ten thousand tests stay to the end."""
-    gc.collect()
+    """Leave what was collected out of garbage collection: thousands of tests stay to the end."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

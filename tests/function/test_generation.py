@@ -47,8 +47,6 @@ spec:
           containers:
           - {{name: kubectl, image: kubectl:1}}
 """
-# A name that is a DNS subdomain, as those of the whole cluster are, may be longer.
-LIMITS = {"CronJob": 52, "ValidatingAdmissionPolicy": 253, "ValidatingAdmissionPolicyBinding": 253}
 TWO_NAMESPACES = (
     "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
 )
@@ -248,39 +246,6 @@ def test_G06_two_policies(second: str) -> None:
         found.append(sorted(kept))
     assert found[0] == found[1]
     assert len(found[0]) == len(set(found[0]))
-
-
-DNS = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
-
-
-@pytest.mark.parametrize(
-    "name", ["w", "week.end", "a-open-b", "x" * 41, "x" * 253, f"{'y.' * 30}z", f"{'a-' * 26}b"]
-)
-@pytest.mark.parametrize("window", ["w", "open-now", "z" * 63])
-@pytest.mark.parametrize("namespace", ["flux-system", "n" * 63])
-def test_G07_names_are_valid(name: str, window: str, namespace: str) -> None:
-    """Names, labels and Jobs keep the limits of Kubernetes, whatever the lengths.
-
-    No two are one.
-    """
-    config = spec(
-        windows=f"{{{window}: {{opens: Mon 08:00, closes: Thu 17:00}}}}",
-        targets=TWO_NAMESPACES,
-        crossNamespaceTargets="Allow",
-    )
-    config = config.replace("name: week\n", f"name: {name}\n").replace("flux-system", namespace)
-    answer = call(wire(config=config))
-    assert answer.code == 0, answer.err
-    identities = list(map(identity, answer.items))
-    assert len(identities) == len(set(identities))
-    for item in answer.items:
-        kind, _, found = identity(item)
-        assert len(found) <= LIMITS.get(kind, 63)
-        assert DNS.fullmatch(found), found
-        for value in item["metadata"]["labels"].values():
-            assert len(value) <= 63
-            assert LABEL.fullmatch(value), value
 
 
 @pytest.mark.parametrize(

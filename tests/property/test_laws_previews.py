@@ -144,7 +144,7 @@ def opened(table: Timetable, begins: datetime, ends: datetime) -> set[datetime]:
 @given(
     st.sampled_from(sorted(SHAPES)),
     st.sampled_from(sorted(SHAPES)),
-    st.sampled_from(changes()),
+    CHANGES,
     st.integers(-100, 100),
     st.integers(1, 20),
 )

@@ -447,7 +447,6 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
         "render": [
             ("policy.yaml", "--output-dir", "out", "--resources", "resources"),
             ("policy.yaml", "--output-dir", "out", "--check"),
-            *((each, "--output-dir", "out", "--strict") for each in wrongs),
             ("policy.yaml", "--output-dir", f"out-{name}", "--cluster", argument),
             ("policy.yaml", "--output-dir", "all", "--all-clusters"),
             ("policy.yaml", "--output-dir", "all", "--all-clusters", "--check",
@@ -545,7 +544,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "--repo", "past", "--cluster", argument),
             ("policy.yaml", "--repo", "past", "--from", argument),
         ],
-        "explain": [("policy.yaml",), ("policy.yaml", *target), *((each,) for each in wrongs)],
+        "explain": [("policy.yaml",), ("policy.yaml", *target), ("wrong.yaml",)],
         "diff": [
             ("old.yaml", "policy.yaml", *DAYS),
             ("policy.yaml", "old.yaml", *DAYS, "--strict"),
@@ -665,8 +664,8 @@ def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
         read(ended.out)
 
 
-# One in eight, where there are nine bundles: each command once at least, and each bundle.
-@pytest.mark.parametrize("case", mostly_slow(product(COMMANDS, BUNDLES), every=15), ids="-".join)
+# One in ten, where there are nine bundles: nearly each command once, and each bundle.
+@pytest.mark.parametrize("case", mostly_slow(product(COMMANDS, BUNDLES), every=10), ids="-".join)
 def test_every_command_in_every_format(case: tuple[str, str], run: Run) -> None:
     """Whatever the text and wherever it is, a reader of the format finds the format.
 
@@ -697,28 +696,6 @@ def test_the_table_names_every_command() -> None:
     assert set(calls("evil")) == set(COMMANDS)
 
 
-PLACES = list(places(policy("")))
-
-
-@pytest.mark.parametrize(
-    "path",
-    mostly_slow(PLACES, every=9),
-    ids=lambda path: ".".join(map(str, path)) or "all",
-)
-def test_every_place_of_a_policy(path: tuple[object, ...], run: Run) -> None:
-    """A text in the place of each scalar and each key: what is printed is an error, or harmless."""
-    Path("policy.yaml").write_text(written(replaced(policy("r"), path, ALL)))
-    config = written(replaced(policy("r"), path, ALL))
-    for options, form in formats("check"):
-        ended = run("check", "policy.yaml", "--from", "2026-12-14", "--years", "1", *options)
-        judged(ended, READERS[form], (path, form))
-    for options, form in formats("calendar"):
-        judged(run("calendar", "policy.yaml", *DAYS, *options), READERS[form], (path, form))
-    judged(run("explain", "policy.yaml"), read_text, path)
-    judged(run("render", "policy.yaml", "--output-dir", "out", "--check"), read_text, path)
-    function(config, path)
-
-
 def function(config: str, about: object) -> None:
     """Call the function in both protocols; the stream is its own matter, what it says is not."""
     indented = "".join(f"  {line}" for line in config.splitlines(keepends=True))
@@ -735,7 +712,7 @@ def function(config: str, about: object) -> None:
     assert not raw(answer.err), (about, raw(answer.err))
 
 
-@pytest.mark.parametrize("name", mostly_slow(TEXTS, every=4))
+@pytest.mark.parametrize("name", mostly_slow(TEXTS, every=9))
 def test_the_function_in_both_protocols(name: str, run: Run) -> None:
     """On standard error a line for each result.
 
@@ -825,14 +802,3 @@ def test_a_traceback_is_harmless_too(tmp_path: Path) -> None:
     assert "Traceback" in answer.err
     assert "evil" in answer.err
     assert not raw(answer.err), raw(answer.err)
-
-
-def test_a_long_text_is_cut_and_says_so(run: Run) -> None:
-    """A name of a megabyte is no megabyte of log."""
-    Path("policy.yaml").write_text(
-        written(replaced(policy("r"), ("spec", "timeZone"), "evil" + "x" * 1_000_000))
-    )
-    ended = run("explain", "policy.yaml")
-    assert len(ended.err) < 5000
-    assert re.search(r"… \(99\d,\d{3} of 1,000,\d{3} characters left out\) …", ended.err)
-    assert ended.err.endswith("(time-zone)\n")

@@ -15,9 +15,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-INDEX = DOCS / "README.md"
-DECISIONS = DOCS / "decisions/README.md"
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
@@ -85,34 +82,6 @@ def test_no_link_is_dead() -> None:
         assert found.is_relative_to(ROOT), (page, link)
         if parts.fragment and found.suffix == ".md":
             assert parts.fragment in anchors(found), (page, link)
-
-
-def counted(index: Path) -> Counter[Path]:
-    """Return how often an index links to each page."""
-    return Counter(target(index, link) for link in links(index) if not urlsplit(link).scheme)
-
-
-def test_the_index_links_to_every_page_once() -> None:
-    """Those of decisions have an index of their own."""
-    pages = {page for page in PAGES if page.is_relative_to(DOCS)} - {INDEX}
-    decisions = {page for page in pages if page.parent == DECISIONS.parent} - {DECISIONS}
-    found = counted(INDEX)
-    assert {page: found[page] for page in pages - decisions} == dict.fromkeys(pages - decisions, 1)
-    assert not decisions & found.keys()
-
-
-def test_the_index_of_decisions_links_to_every_one() -> None:
-    """Some twice: where another one takes their place."""
-    assert set(DECISIONS.parent.glob("0*.md")) <= counted(DECISIONS).keys()
-
-
-def test_a_page_has_one_title() -> None:
-    """It is the first heading, and no level is left out below it."""
-    for page in PAGES:
-        levels = [int(token.tag[1:]) for token in tokens(page) if token.type == "heading_open"]
-        assert levels[:1] == [1], page
-        assert levels.count(1) == 1, page
-        assert all(below <= above + 1 for above, below in pairwise(levels)), page
 
 
 def test_every_block_of_yaml_and_json_can_be_read() -> None:

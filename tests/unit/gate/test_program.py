@@ -104,12 +104,6 @@ def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
     assert [state(api, name) for name in ("infra", "apps")] == [(False, set())] * 2
 
 
-def _annotations(api: Api) -> list[str]:
-    """Give the annotations that were written, in order."""
-    written = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
-    return [text for text in written if isinstance(text, str)]
-
-
 def test_patches_name_their_manager_and_what_differs(api: Api, run_once: RunOnce) -> None:
     """The field, the annotation, the version read; nothing else."""
     run_once(SHUT._replace(targets=(APPS,)))
@@ -526,82 +520,12 @@ def test_run_closes(api: Api, run: Run) -> None:
     assert abs(skew) <= 5
 
 
-def test_run_fails(api: Api, run: Run) -> None:
-    """Exit 1 if any target is not as it should be."""
-    api.fault("PATCH", "infra", status(403))
-    assert run(text(SHUT))[0] == 1
-    api.objects.clear()
-    assert run(text(SHUT))[0] == 1
-    assert run(text(SHUT), "--allow-missing")[0] == 0
-
-
-def test_run_at_an_instant(api: Api, run: Run) -> None:
-    """It decides, prints, and asks the API nothing."""
-    morning = zoned.moved(UNTIL_NOON, "Europe/Berlin")
-    code, log = run(text(morning), "--at", "2026-11-20T09:00:00+01:00")
-    assert (code, len(log)) == (0, 1)
-    assert (log[0]["open"], log[0]["until"]) == (True, "2026-11-20T12:00:00+00:00")
-    assert run(text(SHUT), "--at", "2037-01-01T00:00:00Z")[0] == 1
-    assert api.asked == []
-
-
-@pytest.mark.parametrize(
-    "instant",
-    [
-        "2026-11-20T09:00:00",
-        "2026-11-20",
-        "0001-01-01T00:00:00+14:00",
-        "9999-12-31T23:59:59-14:00",
-        "soon",
-        "",
-    ],
-)
-def test_run_at_what_is_no_instant(
-    run: Run, capfd: pytest.CaptureFixture[str], instant: str
-) -> None:
-    """A usage error that says what is wrong with it, and no word of a decision."""
-    assert run(text(SHUT), f"--at={instant}") == (2, [])
-    assert f"{instant!r} " in capfd.readouterr().err
-
-
 @pytest.mark.parametrize("instant", ["1970-01-01T00:00:00+14:00", "8999-12-31T23:59:59-14:00"])
 def test_run_outside_the_table(run: Run, instant: str) -> None:
     """It says that the day is not in it."""
     code, [said] = run(text(SHUT), "--at", instant)
     assert (code, said["open"]) == (1, False)
     assert "is not in the table of days" in str(said["reason"])
-
-
-def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
-    """What runs at once tries three times, says what it could not do, and is no failure."""
-    api.fault("PATCH", "infra", *[status(403)] * 3)
-    code, log = run(text(SHUT), "--leave-to-next")
-    assert (code, log[-1]) == (
-        0,
-        {"action": "LeftToNextRun", "message": "retrying in the next run"},
-    )
-    assert [line["failed"] for line in log if "failed" in line] == [
-        ["Kustomization flux-system/infra"]
-    ] * 3
-    api.fault("PATCH", "infra", status(403))
-    code, log = run(text(SHUT), "--leave-to-next")
-    assert (code, log[-1]["failed"], state(api, "infra")[0]) == (0, [], True)
-    assert run(json.dumps(dump(SHUT) | {"formatVersion": 3}), "--leave-to-next")[0] == 1
-
-
-def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
-    """It closes what it may not leave open: runs at once, and again when the edge has come."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    ahead = (
-        56 - now.second
-    ) % 60  # its clock says four seconds to the full minute, at which alone edges are
-    edge = now + (ahead + 4) * SECOND
-    rule = Rule(Kind.WINDOW, "now", edge - timedelta(hours=1), timedelta(hours=1))
-    code, log = run(text(SHUT._replace(windows=(rule,))), ahead=ahead)
-    assert code == 0
-    assert [line["open"] for line in log if "open" in line] == [True, False]
-    assert datetime.now(UTC) + ahead * SECOND >= edge
-    assert state(api, "apps") == (True, {OURS})
 
 
 @pytest.mark.parametrize(
@@ -654,22 +578,3 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
     }
     assert log[1]["open"] is False
     assert state(api, "infra") == (True, {OURS})
-
-
-def test_it_does_not_wait_for_ever_for_its_files(api: Api, run: Run, tmp_path: Path) -> None:
-    """Another apply has overtaken it: what is there now is what counts."""
-    (tmp_path / "gate" / "digest").write_text("other")
-    code, log = run(text(SHUT), "--digest", "mine")
-    assert code == 0
-    assert log[1] == {
-        "action": "Continuing",
-        "message": "continuing with another ConfigMap than this Job was created with",
-    }
-    assert state(api, "infra") == (True, {OURS})
-
-
-def test_it_does_not_wait_for_files_that_are_there(run: Run, tmp_path: Path) -> None:
-    """As almost always."""
-    (tmp_path / "gate" / "digest").write_text("mine")
-    _, log = run(text(SHUT), "--digest", "mine")
-    assert log[0]["open"] is False

@@ -4,136 +4,19 @@ A CronJob's words and names say what it is for.
 """
 
 from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 import zoned
-from effort import examples
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from krm_windows.plan.triggers import Edge, Trigger, Wording, triggers
 from krm_windows.policy.model import CronJobNames
-from krm_windows.schedule import cron, zones
 from krm_windows.schedule.recurrence import Recurrence
-from krm_windows.schedule.timeline import timeline
-from krm_windows.schedule.timetable import Kind, Rule, Timetable
+from krm_windows.schedule.timetable import Kind, Rule
 
-START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 QUARTER = timedelta(minutes=15)
 MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
 THURSDAY = Recurrence(frozenset({0}), frozenset({17}), weekdays=frozenset({4}))
-
-MINUTES = st.frozensets(st.sampled_from((0, 5, 30, 59)), min_size=1, max_size=2)
-HOURS = st.frozensets(st.sampled_from((0, 1, 9, 22, 23)), min_size=1, max_size=2)
-WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1)
-DATES = st.datetimes(datetime(2027, 1, 1), datetime(2027, 12, 1)).map(
-    lambda at: at.replace(second=0, microsecond=0)
-)
-SPANS = st.integers(1, 3 * 24 * 60).map(lambda minutes: timedelta(minutes=minutes))
-TIMES = st.sampled_from((time(0), time(0, 10), time(4), time(23, 59)))
-
-
-@st.composite
-def recurrences(draw: st.DrawFn) -> Recurrence:
-    """Draw a recurrence of any of the shapes that the moments grammar has."""
-    times = (draw(MINUTES), draw(HOURS))
-    match draw(st.integers(0, 2)):
-        case 0:
-            return Recurrence(*times, weekdays=draw(WEEKDAYS))
-        case 1:
-            nth, weekdays, shift = (
-                draw(st.sampled_from((1, 2, 5, -1, -3))),
-                draw(WEEKDAYS),
-                draw(st.integers(0, 27)),
-            )
-            return Recurrence(*times, weekdays=weekdays, nth=nth, shift=shift)
-    days = draw(st.frozensets(st.integers(1, 31), min_size=1, max_size=3))
-    months = draw(st.just(frozenset(range(1, 13))) | st.frozensets(st.integers(1, 12), min_size=1))
-    weekdays = draw(st.just(frozenset(range(7))) | WEEKDAYS)
-    return Recurrence(*times, days=days, months=months, weekdays=weekdays, either=len(weekdays) < 7)
-
-
-@st.composite
-def rules(draw: st.DrawFn, kind: Kind, number: int) -> Rule:
-    """Draw a window, a freeze or an override."""
-    key = f"r{number}"
-    begins = draw(DATES) if kind is Kind.OVERRIDE or draw(st.booleans()) else draw(recurrences())
-    if isinstance(begins, Recurrence):
-        return Rule(kind, key, begins, draw(recurrences() | SPANS | TIMES), "r")
-    span = draw(SPANS)
-    state = draw(st.sampled_from(("Open", "Closed"))) if kind is Kind.OVERRIDE else None
-    if draw(st.booleans()):
-        instant = begins.replace(tzinfo=UTC)
-        return Rule(kind, key, instant, draw(st.sampled_from((span, instant + span))), "r", state)
-    return Rule(kind, key, begins, draw(st.sampled_from((span, begins + span)) | TIMES), "r", state)
-
-
-@st.composite
-def timetables(draw: st.DrawFn) -> Timetable:
-    """Draw a timetable with a few rules of each kind."""
-    several = {
-        str(kind): tuple(draw(rules(kind, number)) for number in range(draw(st.integers(0, most))))
-        for kind, most in {Kind.WINDOW: 3, Kind.FREEZE: 2, Kind.OVERRIDE: 2}.items()
-    }
-    return zoned.timetable(
-        policy="flux-system/week",
-        time_zone=draw(
-            st.sampled_from(("Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Etc/UTC"))
-        ),
-        outside_windows="Closed" if several["windows"] else "Open",
-        closes_early=draw(
-            st.sampled_from((timedelta(0), timedelta(minutes=10), timedelta(minutes=95)))
-        ),
-        **several,
-    )
-
-
-def fires(trigger: Trigger, at: datetime) -> bool:
-    """Whether a CronJob fires at an instant, the clock not having been changed nearby."""
-    schedule = cron.parse(trigger.schedule).recurrence
-    assert schedule
-    wall = at.astimezone(zones.zone(trigger.time_zone)).replace(tzinfo=None)
-    return schedule.at_or_before(wall) == wall
-
-
-def steady(zone: ZoneInfo, at: datetime) -> bool:
-    """Whether the clock keeps its distance to UTC around an instant."""
-    return len({(at + days * DAY).astimezone(zone).utcoffset() for days in (-4, 0, 1)}) == 1
-
-
-@example(
-    zoned.timetable(
-        policy="flux-system/week",
-        time_zone="Etc/UTC",
-        outside_windows="Open",
-        closes_early=timedelta(minutes=10),
-        freezes=(Rule(Kind.FREEZE, "f", datetime(2027, 2, 1), 2 * HOUR, "r"),),
-        overrides=(
-            Rule(
-                Kind.OVERRIDE, "shorter-than-early", datetime(2027, 2, 1), QUARTER / 3, "r", "Open"
-            ),
-        ),
-    )
-)
-@settings(
-    max_examples=examples(80),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-@given(timetables())
-def test_every_edge_is_covered(timetable: Timetable) -> None:
-    """Replay a year: where open turns to closed or back, a CronJob fires.
-
-    It is another than the resync.
-    """
-    found = [
-        trigger for trigger in triggers(timetable, Wording(), QUARTER) if trigger.slug != "resync"
-    ]
-    zone = zones.zone(timetable.time_zone)
-    edges = [segment.begins for segment in timeline(timetable, START, END)][1:]
-    for edge in (edge for edge in edges[:400] if steady(zone, edge)):
-        assert any(fires(trigger, edge) for trigger in found), (edge, found)
 
 
 def triggers_of(
@@ -144,28 +27,6 @@ def triggers_of(
     """Return the triggers of a timetable by their slugs."""
     timetable = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
     return {trigger.slug: trigger for trigger in triggers(timetable, wording, interval)}
-
-
-@pytest.mark.parametrize(
-    "minutes", [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]
-)
-@pytest.mark.parametrize("cluster", [None, "north", "south"])
-def test_the_resync_keeps_its_interval(minutes: int, cluster: str | None) -> None:
-    """From one run to the next it is always the interval.
-
-    Over midnight too, wherever the first one lies.
-    """
-    trigger = triggers_of(interval=timedelta(minutes=minutes), cluster=cluster)["resync"]
-    schedule = cron.parse(trigger.schedule).recurrence
-    assert schedule
-    assert trigger.time_zone == "Etc/UTC"
-    at = schedule.after(datetime(2027, 1, 1))
-    for _ in range(50):
-        assert at
-        following = schedule.after(at)
-        assert following
-        assert following - at == timedelta(minutes=minutes)
-        at = following
 
 
 def test_a_fleet_does_not_look_in_one_minute() -> None:

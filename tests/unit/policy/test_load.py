@@ -4,7 +4,6 @@ from datetime import datetime, time, timedelta
 
 import pytest
 
-from krm_windows import gateable
 from krm_windows.krm import KubeObject
 from krm_windows.policy.images import DEFAULTS, Image
 from krm_windows.policy.load import Loaded, load
@@ -31,7 +30,6 @@ SPEC = """
       opens: Mon 08:00
       closes: Thu 17:00
 """
-KINDS = ", ".join(sorted(row.kind for row in gateable.TABLE))
 SUBJECT = "krm-windows.dev/v1alpha1/WindowPolicy/flux-system/no-deploy-friday"
 
 
@@ -119,32 +117,6 @@ def test_defaults() -> None:
     assert spec.actuator.image_pull_policy == "IfNotPresent"
 
 
-def test_C03_every_spelling_of_time_and_date_is_one_model() -> None:
-    """What kustomize makes of a text and what kpt hands over as it is are read alike."""
-    kpt = HEAD + SPEC + "  freezes: {x: {starts: 2026-12-20, ends: 2026-12-24, reason: x}}\n"
-    quoted = HEAD + SPEC + '  freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: x}}\n'
-    kustomize = (
-        HEAD
-        + SPEC
-        + '  freezes: {x: {starts: "2026-12-20T00:00:00Z", ends: "2026-12-24", reason: x}}\n'
-    )
-    assert policy(kpt) == policy(quoted) == policy(kustomize)
-    plain, text = (SPEC.replace("Thu 17:00", end) for end in ("22:00", '"22:00"'))
-    assert policy(HEAD + plain) == policy(HEAD + text)
-
-
-@pytest.mark.parametrize("flag", ["true", "True", '"true"', "TRUE"])
-def test_C04_booleans_and_numbers_as_text(flag: str) -> None:
-    """A setter writes them quoted, a person does not; names and words of digits are their text."""
-    names = SPEC.replace("names: [infra, apps]", f"names: [1, true]\n      mustExist: {flag}")
-    target = policy(
-        HEAD + names + "  freezes: {2026: {starts: Mon 08:00, duration: 1h, reason: 2026}}\n"
-    ).spec
-    assert target.targets[0].must_exist is True
-    assert target.targets[0].names == ("1", "true")
-    assert target.freezes["2026"].reason == "2026"
-
-
 def test_a_boolean_of_yaml_1_1_is_no_boolean() -> None:
     """`on` is a text, and what it must be is said."""
     document = HEAD + SPEC.replace("names: [infra, apps]", "names: [infra]\n      mustExist: on")
@@ -171,162 +143,6 @@ def test_a_line_reads_as_documented() -> None:
     )
     assert result.field is not None
     assert (result.field.current_value, result.field.proposed_value) == ("Mno 08:00", None)
-
-
-def test_C02_all_problems_together_sorted() -> None:
-    """One run names every mistake, in the order of the paths, with suggestions."""
-    document = (
-        HEAD
-        + """
-  timezone: Europe/Berlin
-  timeZone: Europe/Berln
-  targets: [{kind: Kustomization, names: [a]}, apps, {kind: Kustomizaton, names: [b]}]
-  windows:
-    a: {opens: Mon 08:00, close: Thu 17:00}
-    B: {opens: Mon 08:00, closes: 1200}
-  freezes: {x: {starts: "2026-12-20", ends: "2026-12-19", reason: ""}}
-  overrides: {y: {state: open, ends: "12:00", reason: r}}
-  interval: 7m
-  hooks: {}
-"""
-    )
-    assert [line.partition(": ")[0].removeprefix("[error] ") for line in lines(document)] == [
-        "spec.freezes.x.reason",
-        "spec.hooks.namespace",
-        "spec.interval",
-        "spec.overrides.y.state",
-        "spec.targets[1]",
-        "spec.targets[2].kind",
-        "spec.timeZone",
-        "spec.timezone",
-        "spec.windows.B",
-        "spec.windows.B.closes",
-        "spec.windows.a.close",
-    ]
-    assert lines(document)[7] == (
-        '[error] spec.timezone: unknown field; did you mean "timeZone"? (field-unknown)'
-    )
-
-
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        (
-            "  extras: [PrometheusRul]",
-            (
-                "[error] spec.extras[0]: must be AlertmanagerTimeIntervals, NetworkPolicy, "
-                "PrometheusRule or StateMetrics, "
-                'got "PrometheusRul"; did you mean "PrometheusRule"? (field-value)'
-            ),
-        ),
-        (
-            "  hooks: {}",
-            (
-                "[error] spec.hooks.namespace: is required; write, for example, "
-                "`namespace: window-hooks` (field-required)"
-            ),
-        ),
-        (
-            "  hooks: {namespace: flux-system, afterClose: {image: 'i:1'}}",
-            (
-                "[error] spec.hooks.namespace: must be a separate namespace, not the policy's: "
-                "anyone who may create Jobs can use every service account in it, got "
-                '"flux-system" (hook-namespace)'
-            ),
-        ),
-        (
-            "  hooks: {namespace: kube-system, afterClose: {image: 'i:1'}}",
-            (
-                "[error] spec.hooks.namespace: must be a separate namespace, not Kubernetes': "
-                "anyone who may create Jobs can use every service account in it, got "
-                '"kube-system" (hook-namespace)'
-            ),
-        ),
-        (
-            "  freeze: [x]",
-            '[error] spec.freeze: unknown field; did you mean "freezes"? (field-unknown)',
-        ),
-        (
-            "  hooks: {namespace: line, afterClose: {image: 'i:1', onFailure: Abort}}",
-            '[error] spec.hooks.afterClose.onFailure: must be Continue, got "Abort" (field-value)',
-        ),
-        (
-            (
-                "  hooks: {namespace: line, beforeOpen: {image: 'i:1', rollback: {image: 'i:1', "
-                "onFailure: Abort}}}"
-            ),
-            (
-                "[error] spec.hooks.beforeOpen.rollback.onFailure: unknown field; must be one "
-                "of image, command, args, env, serviceAccountName, resources, timeout "
-                "(field-unknown)"
-            ),
-        ),
-        (
-            "  hooks: {namespace: line, afterClose: {image: 'i:latest'}}",
-            (
-                "[error] spec.hooks.afterClose.image: must be pinned by a digest, or by a tag "
-                'other than latest, so that every run uses the same image, got "i:latest" '
-                "(image-pinned)"
-            ),
-        ),
-        (
-            "  events: maybe",
-            '[error] spec.events: must be true or false, got "maybe" (field-value)',
-        ),
-        (
-            "  actuator: {type: Ansible}",
-            '[error] spec.actuator.type: must be Gate or Kubectl, got "Ansible" (field-value)',
-        ),
-        (
-            "  actuator: {type: Kubectl}\n  interval: 15m",
-            (
-                "[error] spec.interval: must not be set with the actuator Kubectl, which acts "
-                "only at edges; or use the actuator Gate (kubectl-field)"
-            ),
-        ),
-        (
-            "  actuator: {image: python:latest}",
-            (
-                "[error] spec.actuator.image: must be pinned by a digest, or by a tag other "
-                'than latest, so that every run uses the same image, got "python:latest" '
-                "(image-pinned)"
-            ),
-        ),
-        (
-            "  interval: 45m",
-            (
-                "[error] spec.interval: must be one of 1m, 2m, 3m, 5m, 10m, 15m, 20m, 30m, 1h, "
-                "2h, 3h, 4h, 6h, 8h, 12h, 24h, which divide an hour or a day evenly, got "
-                '"45m" (interval)'
-            ),
-        ),
-        (
-            "  state: Closed",
-            (
-                "[warning] spec.state: overrides the whole policy: windows, freezes and "
-                'overrides have no effect, got "Closed" (state-held)'
-            ),
-        ),
-        (
-            "  overrides: {x: {state: Open, ends: '12:00', reason: r}}",
-            (
-                "[error] spec.overrides.x.ends: must have a date: a time of day needs `starts`, "
-                'got "12:00" (moment-role)'
-            ),
-        ),
-        (
-            "  released: [{kind: Rollout, names: [a]}]",
-            (
-                f"[error] spec.released[0].kind: must be one of {KINDS}, or have `apiVersion`, "
-                "`resource`, `suspendField` and `trueMeans` set next to it, got "
-                '"Rollout" (target-kind)'
-            ),
-        ),
-    ],
-)
-def test_one_mistake(change: str, line: str) -> None:
-    """Each is said so that the reader knows what to write."""
-    assert lines(f"{HEAD}{SPEC}{change}\n") == [line]
 
 
 def test_a_wildcard_is_no_name() -> None:

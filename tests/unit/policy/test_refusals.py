@@ -146,44 +146,6 @@ def test_what_is_refused(field: str, text: str, rule: str, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rule", "proposed"),
-    [
-        ("0 8 * * 5#2", "cron-extension", None),
-        ("0 8 * * 5L", "cron-extension", None),
-        ("0 8 * * 7", "cron-seven", None),
-        ("0 8 * * 5-7", "cron-seven", None),
-        ("0 8 * * 0-7", "cron-seven", None),
-        ("50-10 8 * * 1", "cron-wrap", None),
-        ("0 22-2/2 * * 1", "cron-wrap", None),
-        ("0 8 8-14 * 2", "cron-either-day", None),
-        ("0 8 8-14 3 2", "cron-either-day", None),
-        ("0 8,9 8-14 * 2", "cron-either-day", None),
-        ("0 8 9-15 * 2", "cron-either-day", None),
-        ("0 8 * * FRI#2", "cron-extension", None),
-        ("0 8 * * 5#9", "cron-extension", None),
-        ("H 8 * * 1", "cron-extension", None),
-        ("0 0 8 * * 1", "cron-fields", None),
-        ("0 0 8 * * MON", "cron-fields", None),
-        ("0 0 99 * * 1", "cron-fields", None),
-        ("a-b 8 * * 1", "cron-syntax", None),
-        ("0 8 * * 99-2", "cron-syntax", None),
-        ("0 8 31 2,4 *", "cron-never", None),
-        ("daly 25:00", "moment-syntax", None),
-        ("Munday nonsense", "moment-syntax", None),
-        ("Mon 8pm", "moment-syntax", None),
-        ("Mon 8:30PM", "moment-syntax", None),
-        ("Mon 12am", "moment-syntax", None),
-        ("Mon 12pm", "moment-syntax", None),
-    ],
-)
-def test_what_was_meant_is_proposed(text: str, rule: str, proposed: str | None) -> None:
-    """What is proposed is a moment that the policy takes."""
-    assert said("windows", WINDOW % f"'{text}'") == [(rule, WINDOW_OPENS, proposed)]
-    if proposed:
-        assert said("windows", WINDOW % f"'{proposed}'") == []
-
-
-@pytest.mark.parametrize(
     "env",
     [
         f"{{name: A, valueFrom: {{{FROM_SECRET}}}}}, {{name: B, valueFrom: {{{FROM_CONFIG}}}}}",
