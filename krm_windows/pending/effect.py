@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from posixpath import dirname
+from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
@@ -27,7 +28,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.gateable import GROUP, HELM, KUSTOMIZE, SOURCE
 from krm_windows.krm import Value
 from krm_windows.pending.objects import content
-from krm_windows.pending.repository import kustomizations
+from krm_windows.pending.repository import is_in, kustomizations
 from krm_windows.preview import difference
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.changes import sums
@@ -44,6 +45,8 @@ _NOT_READ = ("dependsOn", "healthChecks", "healthCheckExprs", "values", "patches
 # A chart beside a chart (Helm, Chart.yaml, dependencies).
 _BESIDE = re.compile(rb"file://([^\s\"',}]+)")
 _DAYS = (7, 366)
+_FAILED = {rules.BUILD_FAILED, rules.CLUSTER_UNBUILT}
+_Applied: TypeAlias = tuple[str, Object]
 _CHARTS_OF = ("GitRepository", "Bucket", "OCIRepository", ARTIFACT)
 
 
@@ -91,15 +94,9 @@ def gating(survey: Survey) -> dict[Key, bool]:
     for cluster in survey.clusters:
         for gate in cluster.gates:
             key = gate.policy, cluster.name
-            is_there = any(_is_there(cluster, target) for target in gate.targets)
+            is_there = any(is_in(cluster, target) for target in gate.targets)
             found[key] = found.get(key, False) or is_there
     return found
-
-
-def _is_there(cluster: Cluster, target: Target) -> bool:
-    if ObjectIdentity.of_target(target) in cluster.objects:
-        return True
-    return next(kustomizations(cluster, target), None) is not None
 
 
 @dataclass(frozen=True)
@@ -114,42 +111,36 @@ class _Side:
     def gates(self) -> tuple[Gate, ...]:
         return () if self.cluster is None else self.cluster.gates
 
-    @cached_property
-    def named(self) -> Mapping[tuple[str, str], list[Object]]:
-        """Every object, by its namespace and name."""
-        found: dict[tuple[str, str], list[Object]] = {}
-        if self.cluster is not None:
-            for _, item in self.cluster.objects.values():
-                found.setdefault((item.namespace, item.name), []).append(item)
-        return found
-
-    @cached_property
-    def applied(self) -> Mapping[Identity, list[tuple[str, Object]]]:
-        """Every object as each Kustomization applies it."""
-        found: dict[Identity, list[tuple[str, Object]]] = {}
-        if self.cluster is not None:
-            for each in self.cluster.kustomizations.values():
-                for item in each.objects:
-                    found.setdefault(item.identity, []).append((each.key, item))
-        return found
-
-    @cached_property
-    def releases(self) -> Mapping[tuple[str, str, str], list[Object]]:
-        """Every HelmRelease, by the release that it upgrades."""
-        found: dict[tuple[str, str, str], list[Object]] = {}
-        for item in self.of_kind("HelmRelease"):
-            if item.group == HELM:
-                found.setdefault(release_of(item), []).append(item)
-        return found
-
-    def of_kind(self, *kinds: str) -> list[Object]:
-        """Return the objects of some kinds."""
-        every = chain.from_iterable(self.named.values())
-        return [item for item in every if item.kind in kinds]
-
     def gate(self, policy: str) -> Gate | None:
         """Return what a policy gates; None where it is not there."""
         return next((each for each in self.gates if each.policy == policy), None)
+
+    @cached_property
+    def applied(self) -> Mapping[tuple[str, str], list[_Applied]]:
+        """Every object as each Kustomization applies it, by its namespace and name."""
+        found: dict[tuple[str, str], list[_Applied]] = {}
+        if self.cluster is not None:
+            for each in self.cluster.kustomizations.values():
+                for item in each.objects:
+                    found.setdefault((item.namespace, item.name), []).append((each.key, item))
+        return found
+
+    @cached_property
+    def releases(self) -> Mapping[tuple[str, str, str], list[_Applied]]:
+        """Every HelmRelease, by the release that it upgrades."""
+        found: dict[tuple[str, str, str], list[_Applied]] = {}
+        for by, item in self.of_kind("HelmRelease"):
+            found.setdefault(release_of(item), []).append((by, item))
+        return found
+
+    def of_kind(self, *kinds: str) -> Iterator[_Applied]:
+        """Yield the objects of some kinds."""
+        every = chain.from_iterable(self.applied.values())
+        return ((by, item) for by, item in every if item.kind in kinds)
+
+    def rules_about(self, kustomization: Kustomization) -> set[Rule]:
+        """Return the rules of the notices about a Kustomization, or a file in what it applies."""
+        return {each.rule for each in self.notices if _is_about(each, kustomization)}
 
 
 def _targets(sides: Iterable[_Side]) -> dict[str, dict[Target, None]]:
@@ -163,24 +154,15 @@ def _targets(sides: Iterable[_Side]) -> dict[str, dict[Target, None]]:
 
 def _reasons(sides: tuple[_Side, _Side], targets: Iterable[Target]) -> Iterator[str]:
     """Yield why targets are affected, the first of each."""
-    suspended: dict[Identity, tuple[str, ...]] = {
+    fields: dict[Identity, tuple[str, ...]] = {
         ObjectIdentity.of_target(each): each.field for each in targets
     }
     # A target that is a source may hold many; the content of all is compared as one.
     for target in targets:
-        before, after = (_Facts(side, suspended) for side in sides)
-        is_there = [before.learn(target), after.learn(target)]
-        if is_there == [True, False]:
-            yield f"removes {target}"
-        elif is_there == [False, True]:
-            yield f"adds {target}"
-        unknown = before.unknown + after.unknown
-        if unknown:
-            yield unknown[0]
-        # Which others apply the same objects, too: another one that is not gated would do.
-        applied = before.content | after.content | before.read | after.read
-        for each in (before, after):
-            each.learn_appliers(applied)
+        before, after = (_Facts(side, target, fields) for side in sides)
+        if before.is_there != after.is_there:
+            yield f"{'removes' if before.is_there else 'adds'} {target}"
+        yield from (*before.unknown, *after.unknown)
         # In the same order in each run, so that a status stays as it is.
         for key in dict.fromkeys((*before.found, *after.found)):
             if before.found.get(key) != after.found.get(key):
@@ -199,144 +181,121 @@ def _released(sides: tuple[_Side, _Side], policy: str) -> str | None:
 
 
 class _Facts:
-    """What is known of a target in one tree: what it applies, and what is read for it."""
+    """What is known of a target in one tree: what it applies, and what is read for it.
 
-    def __init__(self, side: _Side, suspended: Mapping[Identity, tuple[str, ...]]) -> None:
+    `found` is what is compared: objects by who applies them, since another one that is not gated
+    would do, and files by their paths.
+    """
+
+    def __init__(
+        self, side: _Side, target: Target, fields: Mapping[Identity, tuple[str, ...]]
+    ) -> None:
         self.side = side
-        self.suspended = suspended
-        # What is compared, by what it is of: an object, a file, or an object and who applies it.
-        self.found: dict[tuple[object, str], object] = {}
-        self.content: set[Identity] = set()
+        self.fields = fields
+        self.found: dict[tuple[str, Identity | str], object] = {}
         self.unknown: list[str] = []
-        self.read: set[Identity] = set()
+        self.is_there = side.cluster is not None and self._target(side.cluster, target)
 
-    def learn(self, target: Target) -> bool:
-        """Learn all of a target; return whether it is there."""
-        cluster = self.side.cluster
-        if cluster is None:
-            return False
-        # What the cluster itself is synced by decides which directory is looked at here.
-        root = cluster.first
-        if root.own is not None:
-            self._object(root.own, root.namespace)
-        found = list(kustomizations(cluster, target))
-        for each in found:
-            self._kustomization(each)
+    def _target(self, cluster: Cluster, target: Target) -> bool:
         known = cluster.objects.get(ObjectIdentity.of_target(target))
-        if known is not None:
-            self._object(known[1], target.namespace)
+        applying = list(kustomizations(cluster, target))
+        # What delivers it, and so on up to what the cluster itself is synced by, decides what is
+        # looked at here.
+        key = known[0].key if known else ""
+        above = [cluster.first]
+        while key in cluster.kustomizations and cluster.kustomizations[key] not in above:
+            above.append(cluster.kustomizations[key])
+            key = above[-1].parent or ""
+        for each in (*above, *applying):
+            if each.own is not None:
+                self._object("", each.own, each.namespace)
+                self._named(each.namespace, each.own.name, each.own.kind)
+        for each in applying:
+            self._kustomization(each)
+        if known:
+            self._named(target.namespace, target.name, target.kind)
             self._check_built(known[0])
-            self._sources_above(cluster, known[0])
-        elif not found:
+        elif not applying:
             # It may be in what could not be built.
-            self.unknown += (
-                f"cannot build {each}"
-                for each in cluster.kustomizations.values()
-                if self._has_failed(each)
-            )
-        return known is not None or bool(found)
-
-    def learn_appliers(self, identities: Iterable[Identity]) -> None:
-        """Learn who applies some objects, and what each makes of them."""
-        # In order, so that a status stays as it is.
-        wanted = sorted(identities)
-        for identity in wanted:
-            for key, item in self.side.applied.get(identity, ()):
-                self.found[(key, identity), str(item)] = self._stripped(item)
-        # Their removal removes what is in them, or of them.
-        namespaces = {namespace for _, _, namespace, _ in wanted}
-        kinds = {(group, kind) for group, kind, _, _ in wanted}
-        for item in self.side.of_kind("Namespace", "CustomResourceDefinition"):
-            kind = item.text("spec", "group"), item.text("spec", "names", "kind")
-            if item.name in namespaces or kind in kinds:
-                for key, _ in self.side.applied.get(item.identity, ()):
-                    self.found[(key, item.identity), str(item)] = True
-
-    def _sources_above(self, cluster: Cluster, each: Kustomization) -> None:
-        """Learn the sources of what brings a target."""
-        key, seen = each.key, set[str]()
-        # One may apply the next, and that one the first again.
-        while key in cluster.kustomizations and key not in seen:
-            seen.add(key)
-            above = cluster.kustomizations[key]
-            if above.own is not None:
-                for entry in _references(above.own.get("spec", "sourceRef")):
-                    self._referred(entry, above.namespace)
-            key = above.parent or ""
+            for each in cluster.kustomizations.values():
+                if self.side.rules_about(each) & _FAILED:
+                    self.unknown.append(f"cannot build {each}")
+        self._homes()
+        return known is not None or bool(applying)
 
     def _kustomization(self, each: Kustomization) -> None:
-        if each.own is not None:
-            self._object(each.own, each.namespace)
-        # What it applies; our own policies wait for nobody.
-        self.content |= {item.identity for item in each.objects if item.group != GROUP}
         self._check_built(each)
-        self._ignored(each.files)
         if not each.complete and each.files:
             # Not all of what is built is known, so it is compared as it is written.
-            directories = {dirname(file) or "." for file in each.files} | {each.path}
-            for directory in directories:
+            for directory in {dirname(file) or "." for file in each.files} | {each.path}:
                 self._directory(directory)
         for item in each.objects:
             if (item.group, item.kind) == (HELM, "HelmRelease"):
-                self._object(item, each.namespace)
+                self._named(item.namespace, item.name, item.kind)
+            # Our own policies wait for nobody.
+            elif item.group != GROUP:
+                for by, same in self.side.applied[item.namespace, item.name]:
+                    if same.identity == item.identity:
+                        self.found[by, same.identity] = self._stripped(same)
 
     def _check_built(self, each: Kustomization) -> None:
-        is_read = each.complete or each.files or each.elsewhere
-        if not is_read and self._has(each, rules.NOT_FOLLOWED):
+        is_read = each.is_followed or each.elsewhere
+        found = self.side.rules_about(each)
+        if not is_read and rules.NOT_FOLLOWED in found:
             self.unknown.append(f"cannot tell whether this repository is the source of {each}")
-        elif not is_read or self._has_failed(each):
+        elif not is_read or found & _FAILED:
             self.unknown.append(f"cannot build {each}")
 
-    def _has_failed(self, each: Kustomization) -> bool:
-        return self._has(each, rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
+    def _homes(self) -> None:
+        """Learn namespaces and definitions, whose removal removes what is in them, or of them."""
+        identities = [name for _, name in self.found if isinstance(name, ObjectIdentity)]
+        namespaces = {each.namespace for each in identities}
+        kinds = {(each.group, each.kind) for each in identities}
+        for by, item in self.side.of_kind("Namespace", "CustomResourceDefinition"):
+            kind = item.text("spec", "group"), item.text("spec", "names", "kind")
+            if item.name in namespaces or kind in kinds:
+                self.found.setdefault((by, item.identity), "there")
 
-    def _has(self, each: Kustomization, *wanted: Rule) -> bool:
-        notices = self.side.notices
-        return any(found.rule in wanted and _is_about(found, each) for found in notices)
+    def _named(self, namespace: str, name: object, kind: object = None) -> None:
+        """Learn the objects of a name; without a kind, whatever it is that a field means by it."""
+        for by, item in self.side.applied.get((namespace, str(name)), ()):
+            if kind in (None, item.kind):
+                self._object(by, item, namespace)
 
-    def _object(self, item: Object, namespace: str) -> None:
+    def _object(self, by: str, item: Object, namespace: str) -> None:
         """Learn an object, and what it refers to, and so on."""
-        if item.identity in self.read:
+        if (by, item.identity) in self.found:
             return
-        self.read.add(item.identity)
-        self.found[item.identity, str(item)] = self._stripped(item)
+        self.found[by, item.identity] = self._stripped(item)
         home = item.namespace or namespace
-        for entry in _references(item.get("spec")):
-            self._referred(entry, home)
+        # A role that is bound is of the binding's namespace, or of none.
+        for entry in (*_references(item.get("spec")), *_references(item.get("roleRef"))):
+            kind, name = entry.get("kind"), entry["name"]
+            self._named(str(entry.get("namespace") or home), name, kind)
+            if kind == "ClusterRole":
+                self._named("", name, kind)
+            elif kind == ARTIFACT:
+                self._objects(self.side.of_kind("ArtifactGenerator"))
         account = item.text("spec", "serviceAccountName")
         if account:
-            self._account(account, home)
+            self._account({"kind": "ServiceAccount", "name": account, "namespace": home})
         if (item.group, item.kind) == (HELM, "HelmRelease"):
             self._chart(item, ("spec", "chart", "spec"))
             # Another one of the same release upgrades it as well.
-            for other in self.side.releases.get(release_of(item), ()):
-                self._object(other, other.namespace)
+            self._objects(self.side.releases.get(release_of(item), ()))
         elif (item.group, item.kind) == (SOURCE, "HelmChart"):
             self._chart(item, ("spec",))
 
-    def _referred(self, entry: Mapping[str, Value], home: str) -> None:
-        """Learn what a reference in an object leads to."""
-        namespace = str(entry.get("namespace") or home)
-        kind = entry.get("kind")
-        for item in self.side.named.get((namespace, str(entry.get("name"))), ()):
-            # What has no kind is known by its field: `secretRef`, `include` of a GitRepository.
-            if kind in (None, item.kind):
-                self._object(item, namespace)
-        if kind == ARTIFACT:
-            for item in self.side.of_kind("ArtifactGenerator"):
-                if item.namespace == namespace:
-                    self._object(item, namespace)
+    def _objects(self, every: Iterable[_Applied]) -> None:
+        for by, item in every:
+            self._object(by, item, item.namespace)
 
-    def _account(self, name: str, namespace: str) -> None:
+    def _account(self, account: Mapping[str, str]) -> None:
         """Learn a service account, by whose rights Flux acts, and the roles that it has."""
-        account = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
-        self._referred(account, namespace)
-        for item in self.side.of_kind("RoleBinding", "ClusterRoleBinding"):
+        self._named(account["namespace"], account["name"], account["kind"])
+        for by, item in self.side.of_kind("RoleBinding", "ClusterRoleBinding"):
             if any(account.items() <= subject.items() for subject in item.parts("subjects")):
-                self._object(item, namespace)
-                for entry in _references(item.get("roleRef")):
-                    is_of_cluster = entry.get("kind") == "ClusterRole"
-                    self._referred(entry, "" if is_of_cluster else item.namespace)
+                self._object(by, item, account["namespace"])
 
     def _stripped(self, item: Object) -> str:
         """Return an object as JSON, without what only says when it is looked at.
@@ -344,13 +303,11 @@ class _Facts:
         Nor is a target's field there by which it is closed.
         """
         found = content(item)
-        is_flux = item.group in (KUSTOMIZE, HELM, SOURCE)
-        fields = [self.suspended[item.identity]] if item.identity in self.suspended else []
+        field = self.fields.get(item.identity)
         # Of an object that Flux's controllers act on, and not of what a target applies.
-        if is_flux or fields:
-            fields += _TIMING
-        for path in fields:
-            _drop(found, path)
+        if field or item.group in (KUSTOMIZE, HELM, SOURCE):
+            for path in (*_TIMING, *filter(None, [field])):
+                _drop(found, path)
         # As JSON, since `1` and `true` are equal to Python, and to nobody else.
         return json.dumps(found, sort_keys=True, default=str)
 
@@ -358,37 +315,27 @@ class _Facts:
         """Learn a chart that may be in the repository, and the files of values beside it."""
         if release.text(*spec, "sourceRef", "kind") not in _CHARTS_OF:
             return
-        directory = below("", release.text(*spec, "chart"))
-        self._charts(directory, set())
+        self._directory(below("", release.text(*spec, "chart")))
         for file in release.entries(*spec, "valuesFiles"):
             path = below("", str(file))
-            self.found[path, path] = self.side.tree.read(path)
-
-    def _charts(self, directory: str, seen: set[str]) -> None:
-        if directory in seen:
-            return
-        seen.add(directory)
-        self._directory(directory)
-        for path in _BESIDE.findall(self.side.tree.read(joined(directory, "Chart.yaml")) or b""):
-            self._charts(joined(directory, path.decode(errors="replace")), seen)
+            self.found["", path] = self.side.tree.read(path)
 
     def _directory(self, directory: str) -> None:
-        """Learn a directory as it is written."""
-        self._ignored([joined(directory, "file")])
-        self.found[directory, directory] = _digest(Path(self.side.tree.root), directory)
-
-    def _ignored(self, files: Iterable[str]) -> None:
-        """Learn what leaves some files out of an artifact (.sourceignore)."""
-        for file in files:
-            above = dirname(file)
-            while True:
-                path = joined(above or ".", IGNORE_FILE)
-                found = self.side.tree.read(path)
-                if found is not None:
-                    self.found[path, path] = found
-                if not above:
-                    break
-                above = dirname(above)
+        """Learn a directory as it is written, and the charts beside it that a chart depends on."""
+        if ("", directory) in self.found:
+            return
+        root = Path(self.side.tree.root)
+        files = dict(_files(root, directory))
+        # A link may lead anywhere in the repository.
+        if None in files.values():
+            files = dict(_files(root, "."))
+        self.found["", directory] = files
+        # What leaves files out of an artifact may be in any directory above.
+        for above in PurePosixPath(directory, IGNORE_FILE).parents:
+            path = str(above / IGNORE_FILE)
+            self.found["", path] = self.side.tree.read(path)
+        for path in _BESIDE.findall(self.side.tree.read(joined(directory, "Chart.yaml")) or b""):
+            self._directory(joined(directory, path.decode(errors="replace")))
 
 
 def _lost(before: _Side, after: _Side, name: str) -> Iterator[str]:
@@ -457,22 +404,16 @@ def _drop(part: Value, path: tuple[str, ...]) -> None:
         part.pop(last, None)
 
 
-def _digest(root: Path, directory: str) -> str:
-    """Return a digest of all that is in a directory of a tree, and of what links in it lead to."""
-    found = hashlib.sha256()
-    waiting = [os.path.realpath(root / directory)]
-    seen: set[str] = set()
-    while waiting:
-        path = waiting.pop()
-        # A link may lead to a directory above it; none leads out of the snapshot of a commit.
-        if path in seen or not Path(path).is_relative_to(root):
-            continue
-        seen.add(path)
-        if Path(path).is_dir():
-            entries = sorted(os.scandir(path), key=lambda each: each.name)
-            found.update(repr([(each.name, each.is_symlink()) for each in entries]).encode())
-            waiting += (os.path.realpath(each.path) for each in entries)
-        elif Path(path).is_file():
-            with Path(path).open("rb") as file:
-                found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+def _files(root: Path, directory: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the files below a directory of a tree, each with its digest; a link has none."""
+    top = Path(os.path.realpath(root / directory))
+    if not top.is_relative_to(root):
+        return
+    for folder, folders, names in os.walk(top):
+        for name in (*folders, *names):
+            place = Path(folder, name)
+            path = place.relative_to(root).as_posix()
+            if place.is_symlink():
+                yield path, None
+            elif place.is_file():
+                yield path, hashlib.sha256(place.read_bytes()).hexdigest()

@@ -4,8 +4,9 @@ The commits between them that touch what the target reads, and the objects that 
 and remove. Both trees are built as `check --repo` builds one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 
 from krm_windows.flux import Cluster, Kustomization, Object, Survey
@@ -14,15 +15,10 @@ from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE, SOURCE
 from krm_windows.krm import InputError
 from krm_windows.pending import objects
-from krm_windows.pending.between import Between
+from krm_windows.pending.between import Between, ObjectChange
 from krm_windows.system import git_history
 from krm_windows.system.git_history import Changed
 from krm_windows.system.git_objects import Commit
-
-Step = tuple[Commit, tuple[Changed, ...]]
-"""A commit with what it changed."""
-Surveyor = Callable[[str], Survey]
-"""Follows the clusters of a repository as they are at a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +29,48 @@ class Applied:
     files: frozenset[str] = frozenset()
     gaps: tuple[str, ...] = ()
 
-    def __or__(self, other: "Applied") -> "Applied":
-        """Return what both apply; the first one counts where both apply one object."""
-        return Applied(
-            objects={**other.objects, **self.objects},
-            files=self.files | other.files,
-            gaps=self.gaps + other.gaps,
-        )
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The commits that one revision has and another lacks, each with what it changed.
+
+    `reverted` are the other way round: after a rollback, or a push by force, there are some that
+    only the old one has. `is_cut`: a shallow clone may lack some.
+    """
+
+    commits: tuple[tuple[Commit, tuple[Changed, ...]], ...]
+    reverted: tuple[tuple[Commit, tuple[Changed, ...]], ...]
+    is_cut: bool
 
 
-@dataclass
+@dataclass(frozen=True)
 class Repository:
     """A repository, of which each commit is followed once, and each pair compared once.
 
-    `directory` is where it is checked out. Of several clusters it is the one named `cluster`, or
-    else the only one that has the target.
+    `directory` is where it is checked out, `survey` follows its clusters as they are at a commit.
+    Of several clusters it is the one named `cluster`, or else the only one that has the target.
     """
 
     directory: Path
-    survey: Surveyor
+    survey: Callable[[str], Survey]
     cluster: str | None = None
-    surveys: dict[str, Survey] = field(default_factory=dict)
-    ranges: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
-    cut: set[tuple[str, str]] = field(default_factory=set)
-    """Those of the ranges of which a shallow clone may lack some commits."""
+
+    @cached_property
+    def _survey(self) -> Callable[[str], Survey]:
+        return cache(self.survey)
+
+    @cached_property
+    def _range(self) -> Callable[[str, str], Range]:
+        @cache
+        def read(old: str, new: str) -> Range:
+            with git_history.opened(self.directory, new) as history:
+                return Range(
+                    commits=tuple(history.changed(history.between(old, new))),
+                    reverted=tuple(history.changed(history.between(new, old))),
+                    is_cut=history.lacks_between(old, new) or history.lacks_between(new, old),
+                )
+
+        return read
 
     def between(
         self,
@@ -70,91 +84,51 @@ class Repository:
 
         Raises WorkspaceError where one is not there, InputError where several clusters have it.
         """
-        was = self._at(old, target)
+        was = self._at(old, target) if old else None
         will = self._at(new, target)
-        before = Applied()
-        after = Applied()
-        # A cluster that did not have the target yet applied nothing of it.
-        if was is not None:
-            before = applied(was, target) | leaving(was, will, target)
-        if will is not None:
-            after = applied(will, target) | arriving(was, will, target)
-        if was is not None:
-            before = _without(before, after, _kept(was, will, target))
-        gaps = before.gaps + after.gaps
+        # A cluster that does not have the target applies nothing of it.
+        after = Applied() if will is None else _after(will, was, target)
+        before = Applied() if was is None else _before(was, will, target, after)
+        gaps = [*before.gaps, *after.gaps]
         # A glob that leaves its cluster out would otherwise be a target without changes.
         if was is None and will is None:
-            gaps = ("not found in any cluster of this repository",)
-        files = before.files | after.files
-        commits, reverted = self._commits(old, new, files)
-        if (old, new) in self.cut:
-            gaps += ("commits may be missing, as the clone is shallow: run git fetch --unshallow",)
-        # The trees were built to know the files, and still nobody asked for what is in them.
-        if not builds:
-            return Between(commits, reverted, gaps=_once(gaps))
-        fresh = _new_images(before, after)
-        gaps += tuple(_image_gaps(before, after, fresh))
-        return Between(
-            commits=commits,
-            reverted=reverted,
-            objects=objects.compare(before.objects, after.objects),
-            images=tuple(filter(objects.is_image, fresh)),
-            gaps=_once(gaps),
-        )
+            gaps = ["not found in any cluster of this repository"]
+        # Nothing was applied yet: the whole history would be new.
+        commits: tuple[Commit, ...] | None = None
+        reverted: tuple[Commit, ...] = ()
+        if old:
+            found = self._range(old, new)
+            files = before.files | after.files
+            commits, reverted = _touching(found.commits, files), _touching(found.reverted, files)
+            if found.is_cut:
+                gaps.append(
+                    "commits may be missing, as the clone is shallow: run git fetch --unshallow"
+                )
+        changes: tuple[ObjectChange, ...] | None = None
+        images: tuple[str, ...] = ()
+        # The trees were built to know the files, and still nobody may have asked for more.
+        if builds:
+            changes = objects.compare(before.objects, after.objects)
+            # New to the target itself: whether another one has brought it to the same nodes already
+            # nobody can know here.
+            fresh = sorted(
+                objects.images(after.objects.values()) - objects.images(before.objects.values())
+            )
+            images = tuple(filter(objects.is_image, fresh))
+            # Helm renders a chart in the cluster, with values that may be there only.
+            for release in objects.charts(before.objects, after.objects):
+                gaps.append(f"the images of the chart of {release} are unknown")
+            gaps += [f"{each!r} is not a valid image name" for each in fresh if each not in images]
+        # Both trees may have the same gap.
+        return Between(commits, reverted, changes, images, tuple(dict.fromkeys(gaps)))
 
     def clusters(self, commit: str) -> tuple[Cluster, ...]:
         """Return the clusters of a commit, only the one that is meant where that has a name."""
         found = self._survey(commit).clusters
-        named = tuple(each for each in found if each.name == self.cluster)
-        if not named:
-            return found
-        return named
-
-    def _commits(
-        self,
-        old: str,
-        new: str,
-        files: frozenset[str],
-    ) -> tuple[tuple[Commit, ...] | None, tuple[Commit, ...]]:
-        """Return the commits that come, and those that go, of all that touch some files."""
-        # Nothing was applied yet: the whole history would be new.
-        if not old:
-            return None, ()
-        if (old, new) not in self.ranges:
-            with git_history.opened(self.directory, new) as history:
-                coming = history.between(old, new)
-                self.ranges[old, new] = [*history.changed(coming)]
-                # After a rollback, or a push by force, there are some that only the old one has.
-                going = history.between(new, old)
-                self.ranges[new, old] = [*history.changed(going)]
-                if history.lacks_between(old, new) or history.lacks_between(new, old):
-                    self.cut.add((old, new))
-        added = self._touching(old, new, files)
-        reverted = self._touching(new, old, files)
-        return added, reverted
-
-    def _touching(
-        self,
-        old: str,
-        new: str,
-        files: frozenset[str],
-    ) -> tuple[Commit, ...]:
-        found = []
-        for commit, changed in self.ranges[old, new]:
-            paths = [each.path for each in changed]
-            if not files.isdisjoint(paths):
-                found.append(commit)
-        return tuple(found)
-
-    def _survey(self, commit: str) -> Survey:
-        if commit not in self.surveys:
-            self.surveys[commit] = self.survey(commit)
-        return self.surveys[commit]
+        return tuple(each for each in found if each.name == self.cluster) or found
 
     def _at(self, commit: str, target: Target) -> Cluster | None:
         """Return the cluster that is meant as it is at a commit, None where none has the target."""
-        if not commit:
-            return None
         having = [each for each in self.clusters(commit) if is_in(each, target)]
         if len(having) > 1:
             roots = [each.root for each in having]
@@ -163,34 +137,17 @@ class Repository:
                 f"{target} is in several clusters: {names}; select one with --clusters, such as "
                 f"`--clusters {roots[0]}`"
             )
-        # A target that is new has no cluster at the commit before it.
-        if not having:
-            return None
-        return having[0]
+        return having[0] if having else None
 
 
-def _once(gaps: Iterable[str]) -> tuple[str, ...]:
-    # Both trees may have the same one.
-    return tuple(dict.fromkeys(gaps))
-
-
-def _new_images(before: Applied, after: Applied) -> list[str]:
-    """Return what is named as an image after, and was not before, in order."""
-    # New to the target itself: whether another one has brought it to the same nodes already
-    # nobody can know here.
-    had = objects.images(before.objects.values())
-    has = objects.images(after.objects.values())
-    return sorted(has - had)
-
-
-def _image_gaps(before: Applied, after: Applied, fresh: Iterable[str]) -> Iterator[str]:
-    """Say why images may be missing in a list of them."""
-    # Helm renders a chart in the cluster, with values that may be there only.
-    for release in objects.charts(before.objects, after.objects):
-        yield f"the images of the chart of {release} are unknown"
-    for name in fresh:
-        if not objects.is_image(name):
-            yield f"{name!r} is not a valid image name"
+def _touching(
+    steps: Iterable[tuple[Commit, tuple[Changed, ...]]], files: frozenset[str]
+) -> tuple[Commit, ...]:
+    found = []
+    for commit, changed in steps:
+        if not files.isdisjoint([each.path for each in changed]):
+            found.append(commit)
+    return tuple(found)
 
 
 def is_in(cluster: Cluster, target: Target) -> bool:
@@ -198,98 +155,7 @@ def is_in(cluster: Cluster, target: Target) -> bool:
     if ObjectIdentity.of_target(target) in cluster.objects:
         return True
     # What is made in the cluster by hand is in no file, and may still apply some.
-    applying = kustomizations(cluster, target)
-    return next(applying, None) is not None
-
-
-def applied(cluster: Cluster, target: Target) -> Applied:
-    """Return what a target applies in a cluster."""
-    found = list(kustomizations(cluster, target))
-    if not found:
-        return _object(cluster, target)
-    return _together(found)
-
-
-def _together(kustomizations: Iterable[Kustomization]) -> Applied:
-    every: dict[Identity, Object] = {}
-    files: set[str] = set()
-    gaps = []
-    for kustomization in kustomizations:
-        files |= kustomization.files
-        for item in kustomization.objects:
-            # The first one counts where two Kustomizations apply one object.
-            every.setdefault(item.identity, item)
-        if not kustomization.complete:
-            gaps.append(f"part of what {kustomization} applies is unknown: see `check --repo`")
-    return Applied(every, frozenset(files), tuple(gaps))
-
-
-def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
-    """Return what a target brings with it: Kustomizations that it applies, and that are new."""
-    return _together(_only_in(after, before, target))
-
-
-def leaving(before: Cluster, after: Cluster | None, target: Target) -> Applied:
-    """Return what a target takes with it: Kustomizations that go, and delete what they applied."""
-    own = kustomizations(before, target)
-    deleting = {each.key for each in own if _deletes(each, after)}
-    found = []
-    # A parent comes before its children. What is left behind goes on, with all below it.
-    for each in _only_in(before, after, target):
-        if each.parent in deleting and each.leaves_nothing:
-            deleting.add(each.key)
-            found.append(each)
-    return _together(found)
-
-
-def _only_in(cluster: Cluster, other: Cluster | None, target: Target) -> list[Kustomization]:
-    """Return the Kustomizations that a target applies at one commit, and nothing at another."""
-    known: Collection[str] = ()
-    if other is not None:
-        known = other.kustomizations
-    waiting = [each.key for each in kustomizations(cluster, target)]
-    # One may apply the next, and that one the first again.
-    seen = set(waiting)
-    found: list[Kustomization] = []
-    # Those that it applies, what these apply, and so on.
-    while waiting:
-        parent = waiting.pop()
-        for each in cluster.kustomizations.values():
-            key = each.key
-            if each.parent != parent or key in known:
-                continue
-            if key not in seen:
-                seen.add(key)
-                waiting.append(key)
-                found.append(each)
-    return found
-
-
-def _deletes(kustomization: Kustomization, after: Cluster | None) -> bool:
-    """Whether what it applied and does no longer is deleted."""
-    # It goes on, and does as it says then.
-    if after is not None and kustomization.key in after.kustomizations:
-        return after.kustomizations[kustomization.key].prunes
-    return kustomization.leaves_nothing
-
-
-def _kept(was: Cluster, will: Cluster | None, target: Target) -> set[Identity]:
-    """Return what stays in the cluster, even where a target applies it no longer."""
-    found: set[Identity] = set()
-    for each in kustomizations(was, target):
-        if not _deletes(each, will):
-            found.update(item.identity for item in each.objects)
-    return found
-
-
-def _without(before: Applied, after: Applied, kept: set[Identity]) -> Applied:
-    """Return what was applied before, without what goes from Git alone."""
-    staying = {
-        identity: each
-        for identity, each in before.objects.items()
-        if identity in after.objects or identity not in kept
-    }
-    return replace(before, objects=staying)
+    return next(kustomizations(cluster, target), None) is not None
 
 
 def kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:
@@ -306,6 +172,66 @@ def kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:
                 yield each
 
 
+def _after(cluster: Cluster, before: Cluster | None, target: Target) -> Applied:
+    """Return what a target applies, and what the new Kustomizations in that apply."""
+    found = _with_its_own(cluster, before, target)
+    return _together(found) if found else _object(cluster, target)
+
+
+def _before(cluster: Cluster, after: Cluster | None, target: Target, will: Applied) -> Applied:
+    """Return what a target applied and still does, or what is deleted as it does no longer."""
+    found = _with_its_own(cluster, after, target)
+    if not found:
+        return _object(cluster, target)
+    keys = {each.key for each in found}
+    gone: set[str] = set()
+    for each in found:
+        # What is not deleted goes on, with all below it.
+        if _deletes(each, after) and (each.parent not in keys or each.parent in gone):
+            gone.add(each.key)
+    staying = will.objects
+    return _together(found, lambda each, item: each.key in gone or item.identity in staying)
+
+
+def _with_its_own(cluster: Cluster, other: Cluster | None, target: Target) -> list[Kustomization]:
+    """Return the Kustomizations of a target, and those below them that the other tree lacks."""
+    found = list(kustomizations(cluster, target))
+    keys = {each.key for each in found}
+    known = () if other is None else other.kustomizations
+    # A parent comes before its children.
+    for each in cluster.kustomizations.values():
+        if each.parent in keys and each.key not in known and each.key not in keys:
+            keys.add(each.key)
+            found.append(each)
+    return found
+
+
+def _deletes(kustomization: Kustomization, after: Cluster | None) -> bool:
+    """Whether what it applied and does no longer is deleted."""
+    # It goes on, and does as it says then.
+    if after is not None and kustomization.key in after.kustomizations:
+        return after.kustomizations[kustomization.key].prunes
+    return kustomization.leaves_nothing
+
+
+def _together(
+    every: Iterable[Kustomization],
+    counts: Callable[[Kustomization, Object], bool] = lambda _, __: True,
+) -> Applied:
+    found: dict[Identity, Object] = {}
+    files: set[str] = set()
+    gaps = []
+    for each in every:
+        files |= each.files
+        for item in each.objects:
+            # The first one counts where two Kustomizations apply one object.
+            if counts(each, item):
+                found.setdefault(item.identity, item)
+        if not each.complete:
+            gaps.append(f"part of what {each} applies is unknown: see `check --repo`")
+    return Applied(found, frozenset(files), tuple(gaps))
+
+
 def _object(cluster: Cluster, target: Target) -> Applied:
     """Return a target that applies no files, such as a HelmRelease: what changes is itself."""
     # A HelmRelease is an object of the Kustomization that delivers it.
@@ -314,7 +240,5 @@ def _object(cluster: Cluster, target: Target) -> Applied:
         return Applied()
     kustomization, item = found
     # kustomize may not say in which file it is.
-    files = kustomization.files
-    if item.file:
-        files = frozenset({item.file})
+    files = frozenset({item.file}) if item.file else kustomization.files
     return Applied({item.identity: item}, files)
