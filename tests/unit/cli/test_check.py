@@ -121,43 +121,6 @@ def test_what_cannot_be_read_is_a_finding_of_every_format(
     assert (result["ruleId"], result["level"]) == ("input-unreadable", "error")
 
 
-@pytest.mark.parametrize("case", UNREAD)
-@pytest.mark.parametrize("odd_first", [True, False])
-def test_text_goes_on_behind_what_cannot_be_read(
-    policy: str, capsys: pytest.CaptureFixture[str], case: str, *, odd_first: bool
-) -> None:
-    """With the other files, as the formats for machines do, and with the same exit code."""
-    content, (line, column), said = UNREAD[case]
-    if content is not None:
-        Path("odd.yaml").write_bytes(content)
-    files = ["odd.yaml", policy] if odd_first else [policy, "odd.yaml"]
-    machine = printed(capsys, *files, *FROM, "-o", "github", code=1)
-
-    assert main(["check", *files, *FROM]) == 1
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    lines = captured.out.splitlines()
-    assert lines[0].startswith(f"odd.yaml:{line}:{column}: [error] ")
-    assert said.lower() in lines[0].lower()
-    assert lines[0].endswith("(input-unreadable)")
-    assert lines[1] == "odd.yaml: 1 error"
-    # The other file is audited as alone: its finding, and the line that counts.
-    alone = printed(capsys, policy, *FROM).splitlines()
-    assert lines[2:] == [*alone, "total: 1 error, 1 warning"]
-    assert len(machine.splitlines()) == sum(" (" in each for each in lines if "] " in each)
-
-
-def test_text_says_on_standard_error_why_the_only_file_cannot_be_read(
-    policy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As every command does; nothing was audited that could be shown."""
-    Path(policy).write_text("a: [b\n")
-    assert main(["check", policy]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("policy.yaml:")
-
-
 def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """And its results are as the functions specification has them.
 
@@ -291,10 +254,10 @@ def test_clusters_that_have_it_alike_are_one_report(
 
 def test_many_clusters_are_counted(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A line stays a line."""
-    clusters = ", ".join(f"c{number}: {{interval: 30m}}" for number in range(1000))
+    clusters = ", ".join(f"c{number}: {{interval: 30m}}" for number in range(200))
     Path(policy).write_text(spec(clusters=f"{{{clusters}}}"))
     out = printed(capsys, policy, *FROM, "--all-clusters")
-    assert out.startswith("flux-system/week on 1000 clusters like c0, 2027-01-01 to ")
+    assert out.startswith("flux-system/week on 200 clusters like c0, 2027-01-01 to ")
 
 
 def test_resources_show_how_early_to_close(policy: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,8 +3,6 @@
 import json
 import os
 import platform
-import pty
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,8 +36,6 @@ RENDERED = Ended(0, "", f"krm-windows: 15 files written, zone rules {zones.relea
 UNCHANGED = Ended(0, "", f"krm-windows: no file changed, zone rules {zones.release()}\n")
 FRESH = Ended(0, "", f"krm-windows: all files up to date, zone rules {zones.release()}\n")
 Run = Callable[..., Ended]
-# What is not folded: a comment, an option with its value, a word of a shell.
-WORD = re.compile(r"""#.*|-[a-z-]* '[^']*'|(?:'[^']*'|"[^"]*"|\S)+""")
 
 
 @pytest.fixture
@@ -104,13 +100,6 @@ def test_a_source_that_cannot_be_is_said(run: Run, call: str, sources: str, said
     assert ended.code == 2 or not said
     assert said in ended.err
     assert ("--source" in ended.err) is bool(said)
-
-
-def test_the_same_value_twice_is_one(run: Run) -> None:
-    """As an alias of a shell may give it; and what is repeatable stays so."""
-    assert run("calendar", "policy.yaml", "--days", "3", "--days", "3").code == 0
-    sources = ("--source", "a=.", "--source", "b=.")
-    assert "takes only one value" not in run("check", "--repo", ".", *sources).err
 
 
 def rendered(folder: str = "out") -> dict[str, dict[str, object]]:
@@ -192,23 +181,6 @@ def test_one_cluster_and_more_of_them_are_a_wrong_call(run: Run, argv: list[str]
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("argv", [[], ["--strict"], ["--debug"]], ids=" ".join)
-def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
-    """Without a command and without a stream there is help, whatever switches are given."""
-    ours, theirs = pty.openpty()
-    try:
-        command = [sys.executable, "-m", "krm_windows", *argv]
-        done = subprocess.run(
-            command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False
-        )
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "COMMAND" in done.stderr
-    assert "internal error" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -284,44 +256,6 @@ def test_what_is_wrong_with_a_call_is_said(run: Run, call: str, said: str) -> No
     ended = run(*call.split())
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_o_is_a_format(run: Run, command: str) -> None:
-    """Wherever there is one: a path has a name of its own."""
-    usage = run(command, "--help").out.partition("\n\n")[0]
-    assert set(re.findall(r"-o \S", usage)) <= {"-o {"}
-
-
-def test_the_version_by_its_letter(run: Run) -> None:
-    """As many programs have it."""
-    assert run("-v") == run("--version")
-
-
-def test_a_template_in_a_field(run: Run) -> None:
-    """A chart that was not rendered is YAML all the same, where the braces are quoted."""
-    Path("policy.yaml").write_text(spec(timeZone='"{{ .Values.zone }}"'))
-    assert "which is an unrendered template" in run("check", "policy.yaml").out
-
-
-def test_an_unknown_kind_of_target(run: Run) -> None:
-    """The known ones are listed, unless one of them is near."""
-    Path("policy.yaml").write_text(spec(targets="[{kind: Deployment, names: [a]}]"))
-    assert "must be one of Bucket, Bundle, Cluster, CronJob, " in run("check", "policy.yaml").out
-
-
-def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has a code of its own, one line, and a traceback for who asks.
-
-    Before or behind the command.
-    """
-    monkeypatch.delattr("krm_windows.render.rendered")
-    ended = run("render", "policy.yaml", "--output-dir", "out")
-    assert ended.code == 70
-    assert ended.err.splitlines()[-1].startswith("krm-windows: internal error: AttributeError: ")
-    assert "Traceback" not in ended.err
-    assert "Traceback" in run("--debug", "render", "policy.yaml", "--output-dir", "out").err
-    assert "Traceback" in run("render", "policy.yaml", "--output-dir", "out", "--debug").err
 
 
 # render
@@ -526,71 +460,10 @@ def test_render_from_standard_input(run: Run) -> None:
     assert Path("out/cronjob_week-resync.yaml").exists()
 
 
-def test_values_of_a_chart_are_no_resources(run: Run) -> None:
-    """A file of a repository that holds no object does not matter."""
-    Path("resources/values.yaml").write_text("replicas: 3\n")
-    assert (
-        run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources") == RENDERED
-    )
-
-
 # verify
 
 
-def test_verify(run: Run) -> None:
-    """What was rendered, with what it gates, is in order."""
-    run("render", "policy.yaml", "--output-dir", "resources/windows", "--resources", "resources")
-    assert run("verify", "resources", "--policy", "policy.yaml") == Ended(
-        0, "", "krm-windows: no findings\n"
-    )
-
-
-def test_verify_finds_that_the_function_did_not_run(run: Run) -> None:
-    """Which kustomize does not report."""
-    ended = run("verify", "resources/apps.yaml", "--policy", "policy.yaml")
-    assert ended.code == 1
-    assert "(not-run)" in ended.err
-
-
-def test_verify_for_a_cluster(run: Run) -> None:
-    """The output for one cluster is stale for another."""
-    Path("policy.yaml").write_text(
-        spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}")
-    )
-    run(
-        "render",
-        "policy.yaml",
-        "--output-dir",
-        "resources/windows",
-        "--resources",
-        "resources",
-        "--cluster",
-        "north",
-    )
-    assert run("verify", "resources", "--policy", "policy.yaml", "--cluster", "north").code == 0
-    other = run("verify", "resources", "--policy", "policy.yaml")
-    assert other.code == 1
-    assert "(stale)" in other.err
-
-
 # calendar
-
-
-def test_calendar(run: Run) -> None:
-    """Each interval that is open, on the clock of the policy's zone."""
-    ended = run("calendar", "policy.yaml", "--from", "2026-11-23", "--days", "7")
-    assert (ended.code, ended.err) == (0, "")
-    assert "Europe/Berlin" in ended.out
-    [line] = [line for line in ended.out.splitlines() if "windows.office" in line]
-    assert "2026-11-23 08:00" in line
-    assert "2026-11-26 17:00" in line
-
-
-def test_calendar_from_today(run: Run) -> None:
-    """Without dates it is the coming week."""
-    ended = run("calendar", "policy.yaml")
-    assert ended.code == 0
-    assert "windows.office" in ended.out
 
 
 def test_calendar_needs_to_know_how_early_it_closes(run: Run) -> None:
@@ -599,14 +472,6 @@ def test_calendar_needs_to_know_how_early_it_closes(run: Run) -> None:
     ended = run("calendar", "policy.yaml")
     assert (ended.code, ended.out) == (1, "")
     assert "(timeout-unknown)" in ended.err
-
-
-def test_calendar_says_what_else_there_is_to_say(run: Run) -> None:
-    """A policy that is held by hand is shown, with the warning."""
-    Path("policy.yaml").write_text(spec(state="Open"))
-    ended = run("calendar", "policy.yaml", "--from", "2026-11-23")
-    assert ended.code == 0
-    assert "(state-held)" in ended.err
 
 
 # schema, install
@@ -625,11 +490,6 @@ def test_schema(run: Run, form: str, file: str) -> None:
     assert (ended.code, ended.err) == (0, "")
     command = "make generate"
     assert_same_files({file: ended.out}, {file: (ROOT / file).read_text()}, command)
-
-
-def test_schema_is_json_unless_asked(run: Run) -> None:
-    """The form that editors take."""
-    assert json.loads(run("schema").out)["$schema"].startswith("https://json-schema.org/")
 
 
 def test_install(run: Run) -> None:

@@ -7,7 +7,6 @@ import argparse
 import errno
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -370,6 +369,7 @@ def test_plugins_replace_what_they_were(here: Path) -> None:
     assert plugin.stat().st_ino != inode
 
 
+@pytest.mark.slow  # half a GiB of zeros
 @pytest.mark.parametrize(
     "argv",
     [["state", "-"], ["state", "/dev/zero"], ["split", "/dev/zero", *WRITES["split"][2:], "o"]],
@@ -398,62 +398,10 @@ def test_inputs_may_be_pipes(here: Path) -> None:
     assert json.loads(done.stdout)["open"] is True
 
 
-@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
-def test_a_file_in_place_of_the_directory_is_said_in_one_line(
-    here: Path, argv: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With what to do about it."""
-    (here / "file").write_text("mine")
-    for place in ("file", "file/below"):
-        assert main([*argv, place]) == 1
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert re.search(r"file is in the way: .*(name another|use a directory)", last)
-    assert (here / "file").read_text() == "mine"
-
-
-# `install` writes one program, over any file of its name.
-@pytest.mark.parametrize("argv", [*WRITES.values()][:-1], ids=[*WRITES][:-1])
-def test_somebody_elses_file_is_said_in_one_line(
-    here: Path, argv: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It stays, and nothing is written beside it."""
-    if argv[0] == "migrate":
-        (here / "theirs").mkdir()
-        (here / "theirs/a.yaml").write_text("a: 1")
-    else:
-        main([*argv, "theirs"])
-        for path in (here / "theirs").rglob("kustomization.yaml"):
-            path.write_text("resources: []\n")
-    capsys.readouterr()
-    before = everything(here / "theirs")
-    assert main([*argv, "theirs"]) == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert re.search(r" is in the way: .*(or name another directory|use a directory)", last)
-    assert everything(here / "theirs") == before
-
-
-@pytest.mark.skipif(os.geteuid() == 0 and not Path("/sys/kernel").is_dir(), reason="root may")
-@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
-def test_where_nobody_may_write_is_said_in_one_line(
-    here: Path,
-    argv: list[str],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Root may write everywhere but where the kernel makes the files."""
-    place = Path("/sys/kernel") if os.geteuid() == 0 else here / "closed"
-    if os.geteuid() != 0:
-        place.mkdir(mode=0o500)
-    assert main([*argv, f"{place}/out"]) == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert f"{place}" in last
-    assert "name a directory that you may write to" in last
-
-
-@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
-@pytest.mark.parametrize("step", ["mkdir", "open", "fchmod", "rename"])
+@pytest.mark.parametrize(("call", "step"), crossed(WRITES, ["mkdir", "open", "fchmod", "rename"]))
 def test_a_full_disk_is_said_in_one_line(
     here: Path,
-    argv: list[str],
+    call: str,
     step: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -464,7 +412,7 @@ def test_a_full_disk_is_said_in_one_line(
     """
     out = here / "room/out"
     out.parent.mkdir()
-    call = getattr(os, step)
+    whole = getattr(os, step)
     failed = []
 
     def fail(*given: Any, **options: Any) -> object:  # noqa: ANN401 - as the call has them
@@ -476,7 +424,7 @@ def test_a_full_disk_is_said_in_one_line(
         if step == "mkdir" and writes:
             writes = given[0] not in os.listdir(options["dir_fd"])  # noqa: PTH208 - of a descriptor
         if not writes:
-            return call(*given, **options)
+            return whole(*given, **options)
         failed.append(step)
         error = OSError(errno.ENOSPC, "No space left on device")
         if step != "fchmod":
@@ -484,7 +432,7 @@ def test_a_full_disk_is_said_in_one_line(
         raise error
 
     monkeypatch.setattr(os, step, fail)
-    code = main([*argv, str(out)])
+    code = main([*WRITES[call], str(out)])
     monkeypatch.undo()
     said = capsys.readouterr().err
     assert failed != []
@@ -494,35 +442,3 @@ def test_a_full_disk_is_said_in_one_line(
     assert "cannot be written: No space left on device; free some space there" in last
     assert "Traceback" not in said
     assert everything(out.parent) == {}
-
-
-@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
-@pytest.mark.parametrize("place", ["/proc/x", "/proc/x/y"])
-def test_where_nothing_new_can_be_is_said_in_one_line(
-    here: Path,
-    argv: list[str],
-    place: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Of a directory that is missing there the kernel says only that it is."""
-    assert here.is_dir()
-    assert main([*argv, place]) == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("krm-windows: /proc/x")
-    assert "nothing new can be created there" in last
-    assert "name another directory" in last
-
-
-@pytest.mark.parametrize("given", ["", " "])
-def test_resources_that_are_not_named(
-    given: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As a variable that is not set leaves it; without the option they are asked for."""
-    assert here.is_dir()
-    render = "render policy.yaml --output-dir out"
-    patch = "set policy.yaml --patch {}"
-    for command in (render, f"{render} --clusters fleet", "check policy.yaml", patch):
-        assert main([*command.split(), "--resources", given]) == 2
-        assert "--resources must name a directory, got " in capsys.readouterr().err
-    main(["render", "policy.yaml", "--output-dir", "out"])
-    assert "no resources were given (--resources DIR), so " in capsys.readouterr().err

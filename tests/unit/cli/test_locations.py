@@ -9,7 +9,7 @@ import pytest
 
 from krm_windows.checks import color
 from krm_windows.cli import main
-from krm_windows.results import File, Result, Severity, tally
+from krm_windows.results import File, Result, Severity
 from krm_windows.rules import RULES
 
 POLICY = """\
@@ -131,31 +131,6 @@ def test_what_is_wrong_with_a_head_begins_with_its_place(
         assert not re.search(r"(^| )/|/( |$|,)", line)
 
 
-def test_of_two_versions_each_mistake_is_in_its_own_file(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The older one is wrong, and the newer one is not."""
-    assert main(["diff", "policy.yaml", "good.yaml"]) == 1
-    assert f"policy.yaml:{LINE}:7: [error]" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        "render good.yaml --output-dir out --resources resources",
-        "render good.yaml --output-dir out --resources resources --clusters clusters",
-    ],
-)
-def test_what_is_wrong_with_a_resource_is_in_its_file(
-    call: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """At the place of the field, counted from the beginning of the file."""
-    assert main(call.split()) == 1
-    assert "resources/apps.yaml:9:3: [error] Kustomization flux-system/apps spec.suspend" in (
-        capsys.readouterr().err
-    )
-
-
 def test_a_file_that_a_stream_names_is_not_opened(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,17 +206,6 @@ READERS = (
     "split resources --output-dir out --classes broken.yaml",
     "split resources --output-dir out --classes classes.yaml --flux-kustomization broken.yaml",
 )
-# Any objects may be in these, or none.
-OF_OBJECTS = (
-    "check good.yaml --resources broken",
-    "calendar good.yaml --resources broken",
-    "render good.yaml --output-dir out --resources broken",
-    "render good.yaml --output-dir out --all-clusters --clusters broken",
-    "render good.yaml --output-dir out --clusters clusters --flux-kustomizations broken/north.yaml",
-    "verify broken --policy good.yaml",
-    "set good.yaml --patch @broken/north.yaml",
-    "split broken --output-dir out --classes classes.yaml",
-)
 
 
 def read(call: str, text: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -285,23 +249,6 @@ def test_what_cannot_be_read_begins_with_file_and_line(
     assert shown.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("call", "case"),
-    [
-        *(("verify broken --policy good.yaml", case) for case in BROKEN),
-        *((call, "a key twice") for call in OF_OBJECTS),
-    ],
-)
-def test_objects_that_cannot_be_read_begin_with_file_and_line(
-    call: str, case: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also in a directory."""
-    text, line, said = BROKEN[case]
-    shown = read(call, text, capsys)
-    assert re.match(rf"broken/north\.yaml:{line}:[0-9]+: \[error\] ", shown)
-    assert said in shown
-
-
 # Where Git leaves both sides of a conflict: within a map, around documents, within a text, in JSON.
 CONFLICTS = {
     "a field": ("{}\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", 20),
@@ -333,114 +280,10 @@ def test_a_merge_conflict_is_said_at_its_line(
     assert "is an unresolved merge conflict" in shown
 
 
-def test_a_resource_with_a_field_twice_is_in_its_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the second document of a file, too."""
-    twice = APPS + "  suspend: true\n"
-    shown = read(
-        "render good.yaml --output-dir out --resources broken",
-        twice.replace("{", "{{").replace("}", "}}"),
-        capsys,
-    )
-    assert re.match(r"broken/north\.yaml:10:3: \[error\] duplicate key 'suspend'", shown)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "objects.json:1:1: [error] is empty: did kubectl fail?"),
-        ('{"a":\n 1,}', "objects.json:2:4: [error] is not the output of `kubectl get -o json`: "),
-    ],
-)
-def test_what_kubectl_did_not_print_has_a_line(
-    text: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In `status` as in `pending`."""
-    Path("objects.json").write_text(text)
-    for command in ("status", "pending"):
-        assert main([command, "good.yaml", "-f", "objects.json"]) == 1
-        assert capsys.readouterr().err.splitlines()[-1].startswith(said)
-
-
-def test_what_cannot_be_read_of_a_stream_has_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Which has no other name than its dash."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: [\n")))
-    assert main(["explain", "-"]) == 1
-    assert capsys.readouterr().err.startswith("-:2:1: [error] ")
-
-
-# Every option and argument that names a directory that has to be there.
-OF_DIRECTORIES = (
-    "init {} --yes",
-    "check --repo {}",
-    "migrate {} --output-dir out",
-    "pending good.yaml --repo {} --base HEAD",
-    "simulate good.yaml --repo {}",
-    "history good.yaml --repo {}",
-    "render good.yaml --output-dir out --clusters {}",
-    "serve --repo {}",
-)
-# Every argument that names a file.
-OF_FILES = (
-    "calendar {}",
-    "state {}",
-    "explain {}",
-    "state {} --wait open",
-    "status {} -f objects.json",
-    "status good.yaml -f {}",
-    "pending {} -f objects.json",
-    "diff {} good.yaml",
-    "diff good.yaml {}",
-    "render {} --output-dir out",
-    "verify resources --policy {}",
-    "set {} --patch []",
-    "set good.yaml --patch @{}",
-    "override {} --list",
-    "override {} open --for 2h --reason x",
-    "simulate {} --repo .",
-    "split resources --output-dir out --classes {}",
-    "merge-gate {} --print-schedule",
-    "import {}",
-)
-
-
-@pytest.mark.parametrize("call", OF_DIRECTORIES)
-def test_a_file_instead_of_a_directory_is_said_to_be_one(
-    call: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It does exist; and what does not is said, too."""
-    monkeypatch.setenv("GITEA_TOKEN", "x")
-    for name, said in (("good.yaml", "is not a directory"), ("nowhere", "no such directory")):
-        assert main(call.format(name).split()) == 1
-        assert capsys.readouterr().err.splitlines()[-1] == f"krm-windows: {name}: {said}"
-
-
-@pytest.mark.parametrize("call", OF_FILES)
-def test_a_directory_instead_of_a_file_is_said_to_be_one(
-    call: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It does exist; and what does not is said, too."""
-    for name, said in (
-        ("clusters", "is a directory, not a file"),
-        ("nowhere", "no such file( or directory)?"),
-    ):
-        assert main(call.format(name).split()) == 1
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert re.fullmatch(f"krm-windows: {name}: {said}", last, re.IGNORECASE)
-
-
 def finding(severity: Severity, number: int = 0) -> Result:
     """Return a finding with a rule and a location."""
     file = File(path="policy.yaml")
     return Result("must be a map", severity, file=file, rule="field-type", line=number)
-
-
-def test_findings_are_counted_the_worst_first() -> None:
-    """In words."""
-    found = [finding(Severity.INFO), *[finding(Severity.ERROR)] * 2, finding(Severity.WARNING)]
-    assert tally(found) == "2 errors, 1 warning, 1 info"
-    assert tally([]) == "no findings"
 
 
 @pytest.mark.parametrize("severity", Severity)
@@ -453,18 +296,6 @@ def test_a_terminal_shows_severities_in_colour_and_rules_as_links(severity: Seve
     assert list(styles) == ["policy.yaml:7: ", f"[{severity}]", "field-type"]
     [url] = [rule.url for rule in RULES if rule.id == "field-type"]
     assert styles["field-type"] == f"link {url}"
-
-
-def test_a_rule_with_clusters_behind_it_is_a_link() -> None:
-    """They stand in brackets, as the severity does."""
-    painted = color.paint("policy.yaml:7: [error] must be a map (field-type) [one, two, 3 more]\n")
-    assert "field-type" in [painted.plain[span.start : span.end] for span in painted.spans]
-
-
-def test_text_that_is_no_finding_has_no_colour() -> None:
-    """Nor a link that a file's author made up."""
-    page = "flux-system/week: no findings\n[error] (not-a-rule)\n"
-    assert [str(span.style) for span in color.paint(page).spans] == ["bold red"]
 
 
 def test_a_rule_leads_to_its_entry() -> None:

@@ -17,10 +17,3 @@ def test_no_number_is_without_bounds(text: str) -> None:
     ):
         with pytest.raises(argparse.ArgumentTypeError):
             read(text)
-
-
-@pytest.mark.parametrize("text", ["1/99999999", "1-99999", "2000-2999", "2/1"])
-def test_no_range_is_without_bounds(text: str) -> None:
-    """Of years."""
-    with pytest.raises(argparse.ArgumentTypeError):
-        import_._years(text)

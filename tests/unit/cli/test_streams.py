@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from calls import APPS, POLICY, wire
+from effort import mostly_slow
 
 SELF = f"{sys.executable} -m krm_windows"
 NO_CACHE = (
@@ -18,36 +19,37 @@ NO_DIRECTORY = (
 FULL = "krm-windows: cannot write the output: No space left on device\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "code", "said"),
-    [
-        (
-            f"{SELF} <&-",
-            1,
-            "[error] the input is empty; expected a ResourceList (input-unreadable)\n",
-        ),
-        (f"{SELF} < list.yaml >&-", 0, ""),
-        (f"{SELF} < list.yaml 2>&- >/dev/null", 0, ""),
-        (f"{SELF} < wrong.yaml 2>&- >/dev/null", 3, ""),
-        (f"{SELF} < list.yaml >/dev/full", 1, FULL),
-        (f"{SELF} schema >/dev/full", 1, FULL),
-        (
-            f"{SELF} check --repo . --cache /proc/x",
-            1,
-            NO_CACHE,
-        ),
-        (
-            f"{SELF} install --plugin-home /proc/x",
-            1,
-            NO_DIRECTORY,
-        ),
-        (f"{SELF} calendar policy.yaml --from 2026-11-23 >/dev/full", 1, FULL),
-        (f"{SELF} < list.yaml | head -1", 0, ""),
-        (f"{SELF} schema | head -1", 0, ""),
-    ],
-)
-def test_streams(tmp_path: Path, command: str, code: int, said: str) -> None:
+CASES = [
+    (
+        f"{SELF} <&-",
+        1,
+        "[error] the input is empty; expected a ResourceList (input-unreadable)\n",
+    ),
+    (f"{SELF} < list.yaml >&-", 0, ""),
+    (f"{SELF} < list.yaml 2>&- >/dev/null", 0, ""),
+    (f"{SELF} < wrong.yaml 2>&- >/dev/null", 3, ""),
+    (f"{SELF} < list.yaml >/dev/full", 1, FULL),
+    (f"{SELF} schema >/dev/full", 1, FULL),
+    (
+        f"{SELF} check --repo . --cache /proc/x",
+        1,
+        NO_CACHE,
+    ),
+    (
+        f"{SELF} install --plugin-home /proc/x",
+        1,
+        NO_DIRECTORY,
+    ),
+    (f"{SELF} calendar policy.yaml --from 2026-11-23 >/dev/full", 1, FULL),
+    (f"{SELF} < list.yaml | head -1", 0, ""),
+    (f"{SELF} schema | head -1", 0, ""),
+]
+
+
+@pytest.mark.parametrize("case", mostly_slow(CASES, every=4))
+def test_streams(tmp_path: Path, case: tuple[str, int, str]) -> None:
     """It ends with a code and at most a line, never with a traceback."""
+    command, code, said = case
     (tmp_path / "list.yaml").write_text(wire(APPS))
     (tmp_path / "wrong.yaml").write_text(wire(APPS, config=""))
     (tmp_path / "policy.yaml").write_text(POLICY)
