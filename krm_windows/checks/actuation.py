@@ -7,8 +7,7 @@ the actuator `Kubectl` nothing looks again.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise, repeat, zip_longest
-from typing import NamedTuple
+from itertools import pairwise, repeat
 from zoneinfo import ZoneInfo
 
 from krm_windows import rules
@@ -24,55 +23,29 @@ from krm_windows.schedule.recurrence import Recurrence
 _AROUND = timedelta(days=2)
 
 
-class _Fault(NamedTuple):
-    """What the controller does to one edge: `at` an instant, and `instead`, where it moves it."""
-
-    verb: str
-    at: datetime
-    instead: datetime | None = None
-
-
-def misfired(
-    plan: Plan,
-    begins: datetime,
-    ends: datetime,
-) -> Iterator[Result]:
+def misfired(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
     """Yield each edge that the controller would not fire as meant between two UTC instants."""
     # The gate looks at every interval: an edge that is fired late is only closed or opened late.
     if plan.runs_gate:
         return
     zone = plan.timetable.zone
     changes = tuple(clock_changes(zone, begins, ends))
-    # By what they do, each once: two changes may be so near that both show it.
-    found: list[dict[str, dict[_Fault, None]]] = [{} for _ in plan.triggers]
+    # By trigger: what is lost, and what nobody meant.
+    skipped: list[set[datetime]] = [set() for _ in plan.triggers]
+    added: list[set[datetime]] = [set() for _ in plan.triggers]
     for change in changes:
         meant = [_meant(trigger, change, zone) for trigger in plan.triggers]
         fired = list(map(_fired, plan.triggers, meant, repeat(change)))
         vanished = _vanished(plan, meant, fired)
-        for faults, one, other in zip(found, meant, fired, strict=True):
-            for fault in _faults(one, other, vanished):
-                faults.setdefault(fault.verb, {})[fault] = None
-    # Of one sort only the first is reported in full, with how many more there are.
-    for trigger, faults in zip(plan.triggers, found, strict=True):
-        for same in faults.values():
-            yield _reported(trigger, list(same), zone)
+        for lost, odd, one, other in zip(skipped, added, meant, fired, strict=True):
+            # The controller counts from the first one, so that is never fired itself.
+            lost.update({*one[1:]} - other - vanished)
+            odd.update(other - {*one})
+    for trigger, lost, odd in zip(plan.triggers, skipped, added, strict=True):
+        for verb, instants in (("skips", lost), ("also fires", odd)):
+            if instants:
+                yield _reported(trigger, verb, sorted(instants), zone)
     yield from _hurried(plan, changes, zone)
-
-
-def _faults(
-    meant: Sequence[datetime], fired: set[datetime], ignored: set[datetime]
-) -> Iterator[_Fault]:
-    """Compare when an edge is meant and when it is fired, but for some instants."""
-    # The controller counts from the first one, so that is never fired itself.
-    lost = sorted({*meant[1:]} - fired - ignored)
-    odd = sorted(fired - {*meant})
-    # One that is lost and one that is odd are one that was moved; the rest were skipped, or came
-    # twice.
-    for at, instead in zip_longest(lost, odd):
-        if at is None:
-            yield _Fault("repeats", instead)
-        else:
-            yield _Fault("moves" if instead else "skips", at, instead)
 
 
 def _fired(trigger: Trigger, meant: Sequence[datetime], change: ClockChange) -> set[datetime]:
@@ -96,25 +69,17 @@ def _vanished(
     return (sides[True] & sides[False]).difference(*fired)
 
 
-def _meant(
-    trigger: Trigger,
-    change: ClockChange,
-    zone: ZoneInfo,
-) -> list[datetime]:
+def _meant(trigger: Trigger, change: ClockChange, zone: ZoneInfo) -> list[datetime]:
     """Return the instants of an edge around a change, by the wall clock of the gate."""
     recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
     early = wallclock.wall(change.at - _AROUND, zone)
-    moments = _moments(recurrence, early)
-    instants = (wallclock.instant(moment, zone) for moment in moments)
-    return list(_until(instants, change.at + _AROUND))
-
-
-def _moments(recurrence: Recurrence, early: datetime) -> Iterator[datetime]:
     # From the last one before, so that the first is well away from the change.
     moment = recurrence.at_or_before(early) or recurrence.after(early)
-    while moment:
-        yield moment
+    found: list[datetime] = []
+    while moment and (not found or found[-1] <= change.at + _AROUND):
+        found.append(wallclock.instant(moment, zone))
         moment = recurrence.after(moment)
+    return found
 
 
 def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
@@ -125,19 +90,13 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
             return
 
 
-def _reported(
-    trigger: Trigger,
-    faults: list[_Fault],
-    zone: ZoneInfo,
-) -> Result:
-    first = faults[0]
-    when = first.at.astimezone(zone)
-    until = faults[-1].at.astimezone(zone)
-    instead = f" to {findings.moment(first.instead.astimezone(zone))}" if first.instead else ""
+def _reported(trigger: Trigger, verb: str, instants: list[datetime], zone: ZoneInfo) -> Result:
+    """Report the first of some instants in full, with how many more there are."""
+    when, until = instants[0].astimezone(zone), instants[-1].astimezone(zone)
     message = (
-        f"cannot be kept: the CronJob controller {first.verb} the edge at "
-        f"{findings.moment(when)}{instead}{findings.repeated(len(faults), until)}, where the "
-        f"clocks of {zone.key} change; use another time, or the actuator Gate"
+        f"cannot be kept: the CronJob controller {verb} the edge at {findings.moment(when)}"
+        f"{findings.repeated(len(instants), until)}, where the clocks of {zone.key} change; use "
+        "another time, or the actuator Gate"
     )
     return findings.at(rules.KUBECTL_CLOCK_CHANGE, trigger.path, message, when)
 

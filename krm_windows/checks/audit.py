@@ -72,26 +72,23 @@ def _findings(
 ) -> Iterator[Result]:
     first, _ = scope.days(plan.timetable.zone)
     facts = take(plan.timetable, first, scope.years)
-    yield from windows.unsound(facts, _delays(plan, interval))
+    yield from windows.unsound(facts, _delay(plan, interval))
     yield from clock_edges.shifted(facts)
     yield from closures.lasting(facts, scope.max_closed, elsewhere)
     yield from images.unpinned(plan)
     yield from admission.unlimited(plan)
     yield from zone_changes.unsettled(plan)
-    known = ends_soon(facts.years.begins)
+    known = ends_soon(facts.years[0])
     if plan.runs_gate and known:
         yield rules.TABLE_ENDS.result(f"is {known}", path="spec")
     # What a build refuses is refused here too, whatever years are asked for.
-    begins = min(facts.years.begins, AUDITED[0])
-    ends = max(facts.years.ends, AUDITED[1])
+    begins = min(facts.years[0], AUDITED[0])
+    ends = max(facts.years[1], AUDITED[1])
     yield from actuation.misfired(plan, begins, ends)
 
 
-def _delays(plan: Plan, interval: timedelta) -> windows.Delays:
+def _delay(plan: Plan, interval: timedelta) -> timedelta:
     """Return what may pass from an edge until targets are open, by runs and by the hook."""
-    before_open = timedelta()
-    if plan.hooks and plan.hooks.before_open:
-        before_open = plan.hooks.before_open.timeout
-    if plan.runs_gate:
-        return windows.Delays(interval, before_open)
-    return windows.Delays(None, before_open)
+    hook = plan.hooks.before_open if plan.hooks else None
+    by_hook = hook.timeout if hook else timedelta()
+    return interval + windows.START_UP + by_hook if plan.runs_gate else by_hook

@@ -1,7 +1,6 @@
 """Edges that fall into a clock change: into an hour that is missing, or one that comes twice."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -21,13 +20,8 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """An edge, at the field `path` and the wall-clock `moment`, that falls into a change."""
-
-    path: str
-    moment: datetime
-    change: ClockChange
+_Hits = dict[tuple[str, bool], list[tuple[datetime, ClockChange]]]
+"""By field and whether clocks skip: when on the wall clock an edge falls into which change."""
 
 
 def shifted(facts: Facts) -> Iterator[Result]:
@@ -36,20 +30,34 @@ def shifted(facts: Facts) -> Iterator[Result]:
     for rule in (*held.windows, *held.freezes, *held.overrides):
         gone, hits = _met(rule, facts.changes)
         if gone:
-            yield _vanished(rule, gone, facts)
-        for same in hits:
-            yield from _reported(same, facts)
+            first = gone[0].begins
+            message = (
+                f"is skipped on {first:%a %Y-%m-%d}"
+                f"{findings.repeated(len(gone), gone[-1].begins)}: the clocks of "
+                f"{held.time_zone} skip {_span(gone[0])}, and it lies within that; move it, or "
+                "make it longer"
+            )
+            yield findings.at(rules.OCCURRENCE_SKIPPED, rule.name, message, first)
+        for (field, skips), found in hits.items():
+            moment, change = found[0]
+            check = rules.EDGE_MISSING_HOUR if skips else rules.EDGE_REPEATED_HOUR
+            does = "show twice, and the first one counts"
+            if skips:
+                does = f"skip, so it happens at {change.ends:%H:%M} instead"
+            message = (
+                f"falls on {moment:%H:%M} of {moment:%a %Y-%m-%d}"
+                f"{findings.repeated(len(found), found[-1][0])}, which the clocks of "
+                f"{held.time_zone} {does}; use a time outside {_span(change)}"
+            )
+            yield findings.at(check, f"{rule.name}.{field}", message, moment)
 
 
 # Clusters of a fleet share most rules.
 @lru_cache(maxsize=1024)
-def _met(
-    rule: Rule,
-    changes: tuple[ClockChange, ...],
-) -> tuple[tuple[ClockChange, ...], tuple[tuple[_Hit, ...], ...]]:
-    """Return the changes in which a rule does not exist, and the hits of each of its fields."""
+def _met(rule: Rule, changes: tuple[ClockChange, ...]) -> tuple[list[ClockChange], _Hits]:
+    """Return the changes in which a rule does not exist, and the edges that fall into others."""
     gone: list[ClockChange] = []
-    hits: dict[str, list[_Hit]] = {}
+    hits: _Hits = {}
     fields = _fields(rule)
     occurrences = _occurrences(rule, changes)
     for change in changes:
@@ -62,9 +70,8 @@ def _met(
         # One of each is enough: a rule that recurs within the hour has the same trouble each time.
         for edge, (field, found) in enumerate(zip(fields, (begun, ended), strict=True)):
             if field and found:
-                hit = _Hit(f"{rule.name}.{field}", found[0][edge], change)
-                hits.setdefault(field, []).append(hit)
-    return tuple(gone), tuple(map(tuple, hits.values()))
+                hits.setdefault((field, change.skips), []).append((found[0][edge], change))
+    return gone, hits
 
 
 def _occurrences(rule: Rule, changes: Sequence[ClockChange]) -> list[tuple[datetime, datetime]]:
@@ -72,12 +79,10 @@ def _occurrences(rule: Rule, changes: Sequence[ClockChange]) -> list[tuple[datet
     if not changes:
         return []
     days = range(changes[0].begins.toordinal() - 1, changes[-1].ends.toordinal() + 2)
-    found = table.intervals((rule,), UTC, days)
-    return [(_moment(begins), _moment(ends)) for begins, ends in found]
-
-
-def _moment(minute: int) -> datetime:
-    return wallclock.at(minute).replace(tzinfo=None)
+    return [
+        (wallclock.at(begins).replace(tzinfo=None), wallclock.at(ends).replace(tzinfo=None))
+        for begins, ends in table.intervals((rule,), UTC, days)
+    ]
 
 
 def _fields(rule: Rule) -> tuple[str, str]:
@@ -92,52 +97,6 @@ def _fields(rule: Rule) -> tuple[str, str]:
     # The end of a window with a duration is no field of its own.
     last = "duration" if isinstance(rule.ends, timedelta) else last
     return ("", "") if is_instant else (first, last)
-
-
-def _vanished(
-    rule: Rule,
-    changes: Sequence[ClockChange],
-    facts: Facts,
-) -> Result:
-    first = changes[0]
-    last = changes[-1]
-    message = (
-        "is skipped on "
-        f"{first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks "
-        f"of {facts.timetable.time_zone} skip {_span(first)}, and it lies within that; move it, "
-        "or make it longer"
-    )
-    return findings.at(rules.OCCURRENCE_SKIPPED, rule.name, message, first.begins)
-
-
-def _reported(hits: Iterable[_Hit], facts: Facts) -> Iterator[Result]:
-    """Report the hits of one field: those in missing hours, and those in hours that come twice."""
-    # In a missing hour an edge comes at its end; of a repeated hour the first showing counts.
-    missing = [hit for hit in hits if hit.change.skips]
-    doubled = [hit for hit in hits if not hit.change.skips]
-    zone = facts.timetable.time_zone
-    if missing:
-        first = missing[0]
-        day = f"{first.moment:%a %Y-%m-%d}"
-        message = (
-            f"falls on {first.moment:%H:%M} of {day}{_more(missing)}, which the clocks of "
-            f"{zone} skip, so it happens at {first.change.ends:%H:%M} instead; use a time "
-            f"outside {_span(first.change)}"
-        )
-        yield findings.at(rules.EDGE_MISSING_HOUR, first.path, message, first.moment)
-    if doubled:
-        first = doubled[0]
-        day = f"{first.moment:%a %Y-%m-%d}"
-        message = (
-            f"falls on {first.moment:%H:%M} of {day}{_more(doubled)}, which the clocks of "
-            f"{zone} show twice, and the first one counts; use a time outside "
-            f"{_span(first.change)}"
-        )
-        yield findings.at(rules.EDGE_REPEATED_HOUR, first.path, message, first.moment)
-
-
-def _more(hits: list[_Hit]) -> str:
-    return findings.repeated(len(hits), hits[-1].moment)
 
 
 def _span(change: ClockChange) -> str:

@@ -4,13 +4,13 @@ Freezes that cut windows, rules that are over, and closures that last too long.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import timedelta
-from itertools import chain, pairwise
+from datetime import datetime, timedelta
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import DAY, Facts, bare, end_of, is_open
+from krm_windows.checks.facts import DAY, Facts, Span, bare, end_of, is_open
 from krm_windows.results import Result
 from krm_windows.rules import Rule as Check
 from krm_windows.schedule.recurrence import Recurrence
@@ -52,7 +52,7 @@ def _over(
             continue
         ends = end_of(facts.timetable, rule)
         last = max(end_of(each, rule) for each in (facts.timetable, *others))
-        if last <= facts.years.begins:
+        if last <= facts.years[0]:
             when = facts.local(ends)
             message = f"ended at {findings.moment(when)}: remove it, or extend it"
             yield findings.at(check, rule.name, message, when)
@@ -62,68 +62,33 @@ def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
     # A freeze may cut a window in each of its weeks: the first says it.
     untold = {freeze.name for freeze in facts.timetable.freezes}
-    if not untold:
-        return
-    for before, closed, after in _closures(facts.segments):
-        freezes = untold.intersection(closed.rules)
+    # Windows alone: where they would be open at the rim of what is closed, that cuts them.
+    windows = bare(facts.timetable, *facts.timetable.windows)
+    segments = list(facts.segments) if untold else []
+    befores, afters = [None, *segments][:-1], [*segments, None][1:]
+    for before, closed, after in zip(befores, segments, afters, strict=True):
+        freezes = [name for name in closed.rules if name in untold]
         if not freezes:
             continue
-        kept = list(_kept(facts, before, closed, after))
-        if not kept:
-            continue
-        untold -= freezes
-        # In the order in which they decide.
-        for name in closed.rules:
-            if name in freezes:
-                yield _cut(facts, name, closed, kept)
-        if not untold:
-            return
+        rims = ((before, closed.begins), (after, closed.ends - _MINUTE))
+        kept = [part for part, rim in rims if part and part.open and is_open(windows, rim)]
+        if kept:
+            untold.difference_update(freezes)
+            yield from (_cut(facts, name, closed, kept) for name in freezes)
 
 
-def _kept(
-    facts: Facts,
-    before: Segment | None,
-    closed: Segment,
-    after: Segment | None,
-) -> Iterator[Segment]:
-    """Yield what is left open of the windows that a closure cuts."""
-    windows = bare(facts.timetable, *facts.timetable.windows)
-    # Windows alone: where they would be open at the rim of the closure, it cuts them.
-    if before and is_open(windows, closed.begins):
-        yield before
-    if after and is_open(windows, closed.ends - _MINUTE):
-        yield after
-
-
-def _closures(
-    segments: Iterable[Segment],
-) -> Iterator[tuple[Segment | None, Segment, Segment | None]]:
-    """Yield what is closed, with the open segments that it touches."""
-    before: Segment | None = None
-    for segment, after in pairwise(chain(segments, (None,))):
-        if segment and not segment.open:
-            yield before, segment, after
-        before = segment
-
-
-def _cut(
-    facts: Facts,
-    name: str,
-    closed: Segment,
-    kept: list[Segment],
-) -> Result:
-    windows: dict[str, None] = {}
-    parts: list[str] = []
-    for part in kept:
-        windows.update(dict.fromkeys(part.rules))
-        begins = facts.local(part.begins)
-        ends = facts.local(part.ends)
-        parts.append(f"from {findings.moment(begins)} to {findings.moment(ends)}")
+def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Result:
+    windows = dict.fromkeys(chain.from_iterable(part.rules for part in kept))
+    parts = [f"from {_moment(facts, part.begins)} to {_moment(facts, part.ends)}" for part in kept]
     message = (
         f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; if none of the "
         "window should be open, start the freeze before it and end the freeze after it"
     )
     return findings.at(rules.FREEZE_CUTS, name, message, facts.local(closed.begins))
+
+
+def _moment(facts: Facts, at: datetime) -> str:
+    return findings.moment(facts.local(at))
 
 
 def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
@@ -134,22 +99,19 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     closures = list(facts.closures(longest))
     if not closures:
         return
-    worst = max(closures, key=lambda span: span.length)
-    begins = facts.local(worst.begins)
-    ends = facts.local(worst.ends)
-    until = f"to {findings.moment(ends)}"
+    begins, ends = max(closures, key=_length)
     # It may go on after the audited years, so its end is not known.
-    if worst.ends == facts.years.ends:
-        until = "on"
-    others = ""
-    if len(closures) > 1:
-        others = f"; this is one of {len(closures)} such periods"
+    until = "on" if ends == facts.years[1] else f"to {_moment(facts, ends)}"
+    others = f"; this is one of {len(closures)} such periods" if len(closures) > 1 else ""
     # Without windows it is open but for its freezes.
-    path, verb, fix = _FREEZES
-    if facts.timetable.windows:
-        path, verb, fix = _WINDOWS
+    path, verb, fix = _WINDOWS if facts.timetable.windows else _FREEZES
     message = (
-        f"{verb} from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, "
+        f"{verb} from {_moment(facts, begins)} {until}, {(ends - begins) // DAY} days in a row, "
         f"more than {longest // DAY}{others}: {fix}, or raise --max-closed if this is intended"
     )
-    yield findings.at(rules.CLOSED_LONG, path, message, begins)
+    yield findings.at(rules.CLOSED_LONG, path, message, facts.local(begins))
+
+
+def _length(span: Span) -> timedelta:
+    begins, ends = span
+    return ends - begins

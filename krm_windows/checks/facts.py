@@ -23,23 +23,8 @@ _EVER = datetime.max.replace(tzinfo=UTC)
 Interval: TypeAlias = tuple[int, int]
 """Minutes, the first and the one after the last."""
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The half-open UTC interval [`begins`, `ends`)."""
-
-    begins: datetime
-    ends: datetime
-
-    @property
-    def edges(self) -> tuple[datetime, datetime]:
-        """Its beginning and its end."""
-        return self.begins, self.ends
-
-    @property
-    def length(self) -> timedelta:
-        """How long it is."""
-        return self.ends - self.begins
+Span: TypeAlias = tuple[datetime, datetime]
+"""A half-open UTC interval: when it begins and when it ends."""
 
 
 @dataclass(frozen=True)
@@ -50,37 +35,29 @@ class Facts:
     years: Span
 
     @property
-    def zone(self) -> ZoneInfo:
-        """The policy's time zone."""
-        return self.timetable.zone
-
-    @property
     def first(self) -> date:
         """The first audited day."""
-        return self.local(self.years.begins).date()
+        return self.local(self.years[0]).date()
 
     @property
     def last(self) -> date:
         """The last audited day."""
         # The years end at midnight, which is not in them.
-        return (self.local(self.years.ends) - DAY).date()
+        return (self.local(self.years[1]) - DAY).date()
 
     @cached_property
     def changes(self) -> tuple[ClockChange, ...]:
         """The clock changes in the audited years."""
-        return _changes(self.zone, *self.years.edges)
+        return _changes(self.timetable.zone, *self.years)
 
     @property
     def segments(self) -> Iterator[Segment]:
         """What is open and what closed, in order."""
-        return timeline(self.timetable, *self.years.edges)
-
-    def is_opening(self, name: str) -> bool:
-        """Whether anything is open by the rule of that name."""
-        return name in self._opening
+        return timeline(self.timetable, *self.years)
 
     @cached_property
-    def _opening(self) -> set[str]:
+    def opening(self) -> set[str]:
+        """The names of the rules by which anything is open."""
         opening = (segment.rules for segment in self.segments if segment.open)
         return set(chain.from_iterable(opening))
 
@@ -90,13 +67,12 @@ class Facts:
         It may have begun before the years.
         """
         # Where the last open minute ended, and it has been closed since.
-        closed = self.years.begins - longest
-        for opens, closes in openings(self.timetable, closed, self.years.ends):
+        begins, ends = self.years
+        closed = begins - longest
+        for opens, closes in (*openings(self.timetable, closed, ends), (ends, ends)):
             if opens - closed > longest:
-                yield Span(closed, opens)
+                yield closed, opens
             closed = closes
-        if self.years.ends - closed > longest:
-            yield Span(closed, self.years.ends)
 
     def occurrences(self, *rules: Rule) -> list[Interval]:
         """Return when some rules hold, were there no others, in minutes of the wall clock."""
@@ -110,33 +86,15 @@ class Facts:
         """The occurrences of all windows together."""
         return self.occurrences(*self.timetable.windows)
 
-    def is_endless(self, *rules: Rule) -> bool:
-        """Whether some rules hold without an end, were there no others."""
-        return self.occurrences(*rules) == [self.looked_at]
-
-    def is_open_in(self, rule: Rule) -> bool:
-        """Whether anything is open while a rule holds, by whatever rule."""
-        begins, ends = self.years.edges
-        days = range(begins.toordinal(), ends.toordinal())
-        for interval in table.intervals((rule,), self.zone, days):
-            parts = timeline(self.timetable, *map(wallclock.at, interval))
-            if any(part.open for part in parts):
-                return True
-        return False
-
     @cached_property
     def looked_at(self) -> Interval:
         """The audited years in minutes of the wall clock."""
-        begins, ends = (wallclock.wall(at, self.zone) for at in self.years.edges)
+        begins, ends = (wallclock.wall(at, self.timetable.zone) for at in self.years)
         return wallclock.minute_of(begins), wallclock.minute_of(ends)
 
     def local(self, at: datetime) -> datetime:
         """Return an instant on the clocks of the policy's time zone."""
-        return at.astimezone(self.zone)
-
-    def instant(self, moment: datetime) -> datetime:
-        """Return the instant of a moment on the wall clock that is given as if it were UTC."""
-        return wallclock.instant(moment.replace(tzinfo=None), self.zone)
+        return at.astimezone(self.timetable.zone)
 
 
 # Most policies are in one of a few zones, and audited from today on.
@@ -147,10 +105,7 @@ def _changes(zone: ZoneInfo, begins: datetime, ends: datetime) -> tuple[ClockCha
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:
     """Return the facts of so many years from midnight of `first`, in the policy's zone."""
-    span = Span(
-        _midnight(first, timetable.zone),
-        _midnight(later(first, years), timetable.zone),
-    )
+    span = (_midnight(first, timetable.zone), _midnight(later(first, years), timetable.zone))
     # Held by hand it would be open or closed throughout, and nothing could be said of its rules.
     return Facts(timetable._replace(state="Scheduled"), span)
 
@@ -158,11 +113,6 @@ def take(timetable: Timetable, first: date, years: int) -> Facts:
 def _midnight(day: date, zone: ZoneInfo) -> datetime:
     """Return the instant at which a day begins."""
     return wallclock.instant(datetime.combine(day, time()), zone)
-
-
-def span_of(interval: Interval) -> Span:
-    """Return minutes of the wall clock as if they were UTC."""
-    return Span(*map(wallclock.at, interval))
 
 
 def later(day: date, years: int) -> date:

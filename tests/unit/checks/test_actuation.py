@@ -70,7 +70,7 @@ def test_a_missing_hour_is_skipped_and_a_repeated_one_fires_twice() -> None:
     """Both are reported, each with its first date and how often it comes."""
     skipped, repeated = built("Europe/Berlin", "Sun 02:30", "Sun 22:00")
     assert skipped.startswith(
-        "spec.windows.w.opens: cannot be kept: the CronJob controller repeats the edge at Sun "
+        "spec.windows.w.opens: cannot be kept: the CronJob controller also fires the edge at Sun "
         "2026-10-25 02:30 (and 9 more times until 2035-10-28), where the clocks of "
         "Europe/Berlin change; "
     )
