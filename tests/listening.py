@@ -3,15 +3,13 @@
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-
-from krm_windows.system.closeable import Closing
 
 LOOPBACK = "127.0.0.1"
 
 
-class Listener(Closing):
+class Listener(AbstractContextManager["Listener"]):
     """Listens on TCP, and on two sockets of this machine.
 
     One is in the file system, one is without a file.
@@ -69,7 +67,7 @@ class Listener(Closing):
                 client.recv(65536)
                 client.send(self._answer)
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Listen no more."""
         for server in self._sockets:
             server.shutdown(socket.SHUT_RDWR)

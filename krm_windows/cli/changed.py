@@ -24,8 +24,9 @@ from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails
-from krm_windows.system import locks, tops
+from krm_windows.system import tops
 from krm_windows.system.commits import WorkingTree
+from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 
 Change = Callable[[KubeObject], KubeObject]
@@ -80,7 +81,7 @@ def run(
     # Nobody else changes these files here between the reading and the writing.
     with ExitStack() as stack:
         for folder in sorted({path.parent, *(top / each.directory for each in outputs)}):
-            stack.enter_context(locks.alone(folder))
+            stack.enter_context(Directory.named(folder).alone())
         tree = None
         # What Git does not have as it is would be lost, so it is refused.
         if arguments.commit:

@@ -23,7 +23,7 @@ from krm_windows.render import apart, command, layout
 from krm_windows.render.command import CLUSTER
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
-from krm_windows.system import tops, walk
+from krm_windows.system import tops
 from krm_windows.system.files import first_line
 from krm_windows.system.reading import SUFFIXES
 
@@ -108,7 +108,7 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
     inputs.check_directory(folder)
     found: dict[str, list[KubeObject]] = {}
     # A directory lists in any order, and messages are to come in the same one everywhere.
-    for path in sorted(walk.entries(folder)):
+    for path in sorted(folder.iterdir()):
         is_folder = path.is_dir()
         # `.gitkeep`, and a README.md beside the clusters.
         if path.name.startswith(".") or not (is_folder or path.suffix in SUFFIXES):
@@ -194,8 +194,7 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
 
 def _is_rendered(file: Path) -> bool:
     # Our own output among the resources would be taken for objects that were there before.
-    line = first_line(file)
-    return line is not None and render.is_header(line)
+    return render.is_header(first_line(file))
 
 
 def template(path: str | None) -> Template | None:

@@ -14,7 +14,7 @@ from krm_windows.plan.clocks import Today
 from krm_windows.plurals import counted
 from krm_windows.results import fails
 from krm_windows.system.checkout import Checkout
-from krm_windows.system.creation import create
+from krm_windows.system.directories import create
 
 # Long enough for every CronJob of a month to have had its turn.
 _TAKEOVER = timedelta(days=30)

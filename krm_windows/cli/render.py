@@ -26,7 +26,8 @@ from krm_windows.plurals import counted, some
 from krm_windows.render import apart, command
 from krm_windows.render.apart import Delivery
 from krm_windows.results import Result, fails
-from krm_windows.system import locks, tops
+from krm_windows.system import tops
+from krm_windows.system.directories import Directory
 from krm_windows.system.files import Changes, Folder
 
 # So many files that are out of date are named, and so many clusters in a finding.
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 diffs |= outcome.stale()
                 continue
             if not changes:
-                stack.enter_context(locks.alone(arguments.output_dir))
+                stack.enter_context(Directory.named(arguments.output_dir).alone())
             changes.append(outcome.write())
     results = report.located(found.results(), policies, arguments.resources)
     code = report.show(results, strict=arguments.strict)

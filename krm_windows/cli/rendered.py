@@ -69,7 +69,7 @@ def _is_committed(directory: Path) -> bool | None:
     ours: list[Path] = []
     for folder, names in walk.walk(directory):
         paths = (Path(folder, name) for name in names)
-        ours += (path for path in paths if is_header(first_line(path) or ""))
+        ours += (path for path in paths if is_header(first_line(path)))
     gone = [path for path in git_progress.listed(directory) if not path.exists()]
     return git_progress.is_committed(*ours, *gone)
 
@@ -108,12 +108,12 @@ def _from(top: Path, result: Result) -> Result:
 
 def write(top: Path, edits: Edits) -> None:
     """Make files what they are to be."""
-    with Directory.at(top) as root:
-        for path, content in edits.items():
-            if content is not None:
-                root.put(path, content)
-            elif (top / path).exists():
-                root.clear(path)
+    root = Directory.at(top)
+    for path, content in edits.items():
+        if content is not None:
+            root.put(path, content)
+        elif (top / path).exists():
+            root.remove(path)
 
 
 def contents(top: Path, edits: Edits) -> dict[str, bytes | None]:
@@ -136,5 +136,5 @@ def _check_inside(top: Path, rendered: RenderCommand) -> None:
 def _check_ours(top: Path, edits: Edits) -> None:
     """Raise WorkspaceError where something that was not rendered is in the way."""
     for path in edits:
-        if os.path.lexists(top / path) and not is_header(first_line(top / path) or ""):
+        if os.path.lexists(top / path) and not is_header(first_line(top / path)):
             raise WorkspaceError(f"{path} is in the way: it was not rendered; move it away")

@@ -22,6 +22,7 @@ from krm_windows.policy.model import KIND
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
 from krm_windows.system import tops
+from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import first_line
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
@@ -277,13 +278,9 @@ def _rendered(file: Path) -> bytes | None:
 
     It is None for any other, or for one that another run has just removed.
     """
-    try:
-        line = first_line(file) or ""
-        if render.is_header(line):
-            return file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    return None
+    if not render.is_header(first_line(file)):
+        return None
+    return Directory.at(file.parent).read(file.name)
 
 
 def _shown(file: str) -> str:

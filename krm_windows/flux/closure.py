@@ -19,9 +19,10 @@ from krm_windows.flux.objects import parsed, readable
 from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
-from krm_windows.system.checkout import DEEPEST, Checkout
+from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Inputs
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
+from krm_windows.system.walk import DEEPEST
 
 # The name that Flux gives to a kustomization it makes: the first that kustomize looks for.
 GENERATED = KUSTOMIZATIONS[0]

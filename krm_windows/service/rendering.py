@@ -186,12 +186,12 @@ class Renderer:
         wanted = [each for each in every if _is_manifest(each) or each.size <= _SMALL]
         if sum(each.size for each in wanted) > _MOST_OF_ALL:
             wanted = list(filter(_is_manifest, every))
-        with Directory.at(top) as root:
-            root.put(_GIT, b"", lasting=False)
-            for path, content in self._contents(wanted, _MOST_OF_ALL):
-                root.put(path, content, lasting=False)
-            if edit is not None:
-                root.put(edit.path, edit.content or b"", lasting=False)
+        root = Directory.at(top)
+        root.put(_GIT, b"", lasting=False)
+        for path, content in self._contents(wanted, _MOST_OF_ALL):
+            root.put(path, content, lasting=False)
+        if edit is not None:
+            root.put(edit.path, edit.content or b"", lasting=False)
 
     def _contents(self, files: Sequence[File], most: int) -> list[tuple[str, bytes]]:
         size = sum(each.size for each in files)

@@ -21,7 +21,7 @@ from krm_windows.service.rendering import Renderer
 from krm_windows.service.resources import Resources
 from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
-from krm_windows.system import locks
+from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Entry
 from krm_windows.system.git_program import RemoteError
@@ -149,7 +149,7 @@ class Windows:
         with ExitStack() as held:
             while True:
                 try:
-                    held.enter_context(locks.alone(self.folder))
+                    held.enter_context(Directory.named(self.folder).alone())
                     break
                 except WorkspaceError as error:
                     if time.monotonic() > ends:

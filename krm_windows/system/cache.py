@@ -10,7 +10,6 @@ import re
 import stat
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from krm_windows.system.directories import SUFFIX, Directory
@@ -20,65 +19,52 @@ from krm_windows.system.errors import WorkspaceError
 _ENTRY = re.compile(rf"[0-9a-f]{{64}}|\.[0-9a-f]{{64}}\.[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 _DIGEST = hashlib.sha256().digest_size
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_DAY = 24 * 60 * 60
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """How much a cache keeps: days since an entry was last used, and bytes of all."""
-
-    days: int = 30
-    size: int = 1024 * 1024 * 1024
+# What is kept: seconds since an entry was last used, and bytes of all.
+_AGE = 30 * 24 * 60 * 60
+SIZE = 1 << 30
 
 
 class Cache:
     """A directory of entries by name, which are SHA-256 in hexadecimal digits."""
 
-    def __init__(self, directory: Path, kept: Kept | None = None) -> None:
+    def __init__(self, directory: Path, size: int = SIZE) -> None:
         """Make the directory where it is not there.
 
         Raises WorkspaceError where it is not the user's alone.
         """
-        self.directory = directory
-        self._kept = kept or Kept()
+        self._size = size
         self._is_pruned = False
+        self._directory = Directory.at(directory)
         directory.parent.mkdir(parents=True, exist_ok=True)
         # Another run may make it at the same time.
         with suppress(FileExistsError):
             directory.mkdir(mode=0o700)
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._folder = Directory(os.open(directory, flags), directory)
-        found = os.fstat(self._folder.descriptor)
-        if found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_MAY_WRITE:
-            # It is ours and nobody else could write to it, so it is only made private.
-            os.fchmod(self._folder.descriptor, 0o700)
-            return
-        self.close()
-        raise WorkspaceError(
-            f"{directory}: belongs to another user or is writable by others, so it is not used; "
-            "remove it, or use another directory"
-        )
-
-    def close(self) -> None:
-        """Let go of the directory."""
-        self._folder.close()
+        found = directory.lstat()
+        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        if not is_ours or found.st_mode & _OTHERS_MAY_WRITE:
+            raise WorkspaceError(
+                f"{directory}: is no directory, belongs to another user or is writable by others, "
+                "so it is not used; remove it, or use another directory"
+            )
+        # It is ours and nobody else could write to it, so it is only made private.
+        directory.chmod(0o700)
 
     def read(self, name: str) -> bytes | None:
         """Return an entry; None where there is none, or a part of one."""
         with suppress(OSError, WorkspaceError):
-            whole = self._folder.read(name) or b""
+            whole = self._directory.read(name) or b""
             # A failure of power may leave a file that is empty or cut.
             if whole[:_DIGEST] == hashlib.sha256(whole[_DIGEST:]).digest():
                 # It is used, so it stays.
-                os.utime(name, dir_fd=self._folder.descriptor)
+                os.utime(self._directory.path / name)
                 return whole[_DIGEST:]
         return None
 
     def write(self, name: str, content: bytes) -> None:
         """Keep an entry, in one step; one that cannot be kept is built again next time."""
-        with suppress(OSError):
+        with suppress(OSError, WorkspaceError):
             whole = hashlib.sha256(content).digest() + content
-            self._folder.replace(name, whole, lasting=False, mode=0o600)
+            self._directory.put(name, whole, lasting=False, mode=0o600)
             # Once a run is enough: a look at all entries takes longer than to write one.
             if not self._is_pruned:
                 self._is_pruned = True
@@ -89,13 +75,12 @@ class Cache:
 
         Nothing that is not ours by name.
         """
-        left = self._kept.size
-        oldest = time.time() - self._kept.days * _DAY
-        with os.scandir(self._folder.descriptor) as entries:
-            ours = [entry for entry in entries if _ENTRY.fullmatch(entry.name)]
-            found = [(entry.stat(follow_symlinks=False), entry.name) for entry in ours]
+        left = self._size
+        oldest = time.time() - _AGE
+        ours = filter(lambda path: _ENTRY.fullmatch(path.name), self._directory.path.iterdir())
+        found = [(path.lstat(), path) for path in ours]
         # The latest first: what there is no room for any more is the oldest.
-        for entry, name in sorted(found, key=lambda each: each[0].st_mtime, reverse=True):
+        for entry, path in sorted(found, key=lambda each: each[0].st_mtime, reverse=True):
             left -= entry.st_size
             if left < 0 or entry.st_mtime < oldest:
-                self._folder.remove(name)
+                path.unlink()

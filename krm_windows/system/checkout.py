@@ -12,13 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from krm_windows.system import walk
-from krm_windows.system.beneath import Budget, read_plain
-from krm_windows.system.reading import SUFFIXES
+from krm_windows.system.directories import Directory
+from krm_windows.system.reading import SUFFIXES, Budget
 
 # Steps that are no names.
 _DOTS = frozenset({"", ".", ".."})
-# So many directories in directories no repository of a person has.
-DEEPEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,10 @@ class Checkout:
         real = self.real(path)
         if real is None or real == "." or (self.left_out and self.left_out(path)):
             return None
-        content = read_plain(self.root, real.split("/"))
+        root = Path(self.root)
+        content = Directory.at(root).read(real)
         if content is not None:
-            self._budget.spend(self.root, real, len(content))
+            self._budget.spend(root, real, content)
         return content
 
     def is_directory(self, path: str) -> bool:
@@ -92,8 +91,8 @@ class Checkout:
 
     def refusal(self, path: str) -> str | None:
         """Say why what a path leads to is not read; None where it may be, or nothing is there."""
-        if path.count("/") > DEEPEST:
-            return f"is more than {DEEPEST} directories deep, so it is not read"
+        if path.count("/") > walk.DEEPEST:
+            return f"is more than {walk.DEEPEST} directories deep, so it is not read"
         if any(f"{path}/".startswith(f"{each}/") for each in self.elsewhere):
             return "is included from another repository, so it is not read"
         real = None
@@ -148,7 +147,7 @@ class Checkout:
 
     def _followed(self, path: str) -> str | None:
         """Return a path without links, None where it leads outside."""
-        if "\0" in path or path.count("/") > DEEPEST:
+        if "\0" in path or path.count("/") > walk.DEEPEST:
             return None
         above, name = os.path.split(path)
         place = os.path.join(_resolved(self.root, above), name)  # noqa: PTH118 - a hot path

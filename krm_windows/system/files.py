@@ -6,6 +6,7 @@ was killed left behind is named so that the next one knows and removes it.
 """
 
 import difflib
+import posixpath
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -14,9 +15,10 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from krm_windows import escape
-from krm_windows.system import hidden_manifests, locks
+from krm_windows.system import hidden_manifests
 from krm_windows.system.directories import SUFFIX, Directory
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.walk import walk
 
 LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(SUFFIX)}")
 """The name of a file that was being written when a run was killed."""
@@ -50,17 +52,13 @@ class Folder:
     def read(self) -> dict[str, bytes]:
         """Return our files in order of their paths."""
         root = Directory.named(self.path)
-        if root is None:
+        if not root.exists():
             return {}
         found = {}
-        with root:
-            for path, folder, name in self._entries(root):
-                if LEFTOVER.fullmatch(name) or not self.is_ours(folder.first_line(name) or ""):
-                    continue
-                content = folder.read(name)
-                if content is not None:
-                    found[path] = content
-        return dict(sorted(found.items()))
+        for path in sorted(self._paths()):
+            if not _is_leftover(path) and self.is_ours(root.first_line(path)):
+                found[path] = root.read(path) or b""
+        return found
 
     def stale(self, wanted: Files) -> dict[str, str]:
         """Return the unified diff of each file that is not as wanted, by name and in order."""
@@ -68,7 +66,7 @@ class Folder:
 
     def write(self, wanted: Files) -> Changes:
         """Make our files be the wanted ones, while no other run writes here."""
-        with locks.alone(self.path):
+        with Directory.named(self.path).alone():
             return self.put(self.read(), wanted)
 
     def put(self, there: Files, wanted: Files) -> Changes:
@@ -76,89 +74,67 @@ class Folder:
 
         Raises WorkspaceError before anything is touched. Nobody else may write here meanwhile.
         """
+        root = Directory.named(self.path)
         # Contents decide, and not times: what is right already keeps its own, which make and the
         # like go by.
         changed = [path for path in sorted(wanted) if there.get(path) != wanted[path]]
-        for path in changed:
-            self._check(path)
         gone = [path for path in there if path not in wanted]
-        if changed:
-            with Directory.made(self.path) as root:
-                # All is claimed before anything is written: a file in the way leaves the rest.
-                for path in changed:
-                    self._claim(root, path, there)
-                for path in changed:
-                    # Not forced onto the disk one by one where there are many, as Git does not
-                    # either: the next run compares contents.
-                    root.put(path, wanted[path], lasting=not self.branches)
-        self._remove(gone)
+        # All is claimed before anything is written: a file in the way leaves the rest.
+        for path in changed:
+            self._claim(root, path, there)
+        for path in changed:
+            # Not forced onto the disk one by one where there are many, as Git does not either: the
+            # next run compares contents.
+            root.put(path, wanted[path], lasting=not self.branches)
+        left = [path for path in self._paths() if _is_leftover(path)]
+        for path in (*gone, *(path for path in left if root.kind(path) == stat.S_IFREG)):
+            root.remove(path)
         return Changes(len(changed), len(gone))
 
-    def _entries(self, root: Directory) -> Iterator[tuple[str, Directory, str]]:
-        """Yield what may be ours and is no directory: its path, its directory, its name there."""
-        if not self.branches:
-            for name, is_directory in root.entries():
-                if not is_directory:
-                    yield name, root, name
-        names = [name for name, is_directory in root.entries() if self.inner.fullmatch(name)]
-        for branch in self.branches or names:
-            folder = root.found(branch.split("/"))
-            if folder is None:
-                continue
-            with folder:
-                for above, inner, name in folder.files():
-                    if self.branches or not above:
-                        yield "/".join((branch, *above, name)), inner, name
+    def _paths(self) -> Iterator[str]:
+        """Yield the paths of what may be ours."""
+        if self.branches:
+            tops = list(self.branches)
+        else:
+            tops = ["", *filter(self.inner.fullmatch, folders(self.path))]
+        for top in tops:
+            for folder, names in walk(self.path / top):
+                for name in names:
+                    yield Path(folder, name).relative_to(self.path).as_posix()
+                # What is deeper is somebody else's.
+                if not self.branches:
+                    break
 
-    def _check(self, path: str) -> None:
-        """Refuse what is not a path here."""
-        above = path.rpartition("/")[0]
+    def _claim(self, root: Directory, path: str, there: Files) -> None:
+        """Refuse what is no path here, and one at which something is that is not ours."""
+        above = posixpath.dirname(path)
         if self.branches:
             inside = path.startswith(tuple(f"{branch}/" for branch in self.branches))
         else:
             inside = not above or self.inner.fullmatch(above) is not None
-        if not inside or any(part in ("", ".", "..") for part in path.split("/")):
+        if not inside:
             raise WorkspaceError(f"{path!r} is not the path of a file in {self.path}")
-
-    def _claim(self, root: Directory, path: str, there: Files) -> None:
-        """Refuse a path that leads elsewhere, or at which something exists that is not ours."""
-        *steps, name = path.split("/")
-        try:
-            folder = root.below(steps)
-        except FileNotFoundError:
+        kind = root.kind(path)
+        if path in there:
             return
-        with folder:
-            if path in there:
-                return
-            if folder.kind(name) is None:
-                hidden_manifests.check(folder, name, self.is_ours)
-            # Of a new file that was not forced onto the disk, a failure of power leaves an empty
-            # one, which is nobody's.
-            elif not self.branches or folder.read(name) != b"":
-                raise WorkspaceError(
-                    f"{folder.path / name} is in the way: it was not written by this command; move "
-                    "it away, or name another directory"
-                )
-
-    def _remove(self, paths: list[str]) -> None:
-        """Remove files, what a run that was killed left, and directories that are empty then."""
-        root = Directory.named(self.path)
-        if root is None:
-            return
-        with root:
-            left = [
-                path
-                for path, folder, name in self._entries(root)
-                if LEFTOVER.fullmatch(name) and folder.kind(name) == stat.S_IFREG
-            ]
-            for path in (*paths, *left):
-                root.clear(path)
+        if kind is None:
+            hidden_manifests.check(root, path, self.is_ours)
+        # Of a new file that was not forced onto the disk, a failure of power leaves an empty one,
+        # which is nobody's.
+        elif not self.branches or root.read(path) != b"":
+            raise WorkspaceError(
+                f"{root.path / path} is in the way: it was not written by this command; move it "
+                "away, or name another directory"
+            )
 
 
-def first_line(path: Path) -> str | None:
-    """Return the first line of a file; None for anything that is no plain file."""
-    with Directory.at(path.parent) as directory:
-        return directory.first_line(path.name)
+def _is_leftover(path: str) -> bool:
+    return LEFTOVER.fullmatch(posixpath.basename(path)) is not None
+
+
+def first_line(path: Path) -> str:
+    """Return the first line of a file; empty for anything that is no plain file."""
+    return Directory.at(path.parent).first_line(path.name)
 
 
 def stale(there: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> dict[str, str]:
@@ -180,19 +156,19 @@ def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
 
 def put(folder: Path, wanted: Mapping[str, bytes]) -> None:
     """Put files at paths below a directory, each in one step and none through a link."""
-    with locks.alone(folder) as directory:
+    with Directory.named(folder).alone() as directory:
         for path, content in wanted.items():
             directory.put(path, content)
 
 
 def put_program(folder: Path, path: PurePath, content: bytes) -> None:
     """Put a program at a path below a directory that a user named, over any file there."""
-    with locks.alone(folder) as directory, directory.making(path.parts[:-1]) as inner:
-        if inner.kind(path.name) not in (None, stat.S_IFREG):
+    with Directory.named(folder).alone() as directory:
+        if directory.kind(path.as_posix()) not in (None, stat.S_IFREG):
             raise WorkspaceError(
                 f"{folder / path} is in the way: it is not a regular file; move it away"
             )
-        inner.replace(path.name, content, mode=0o755)
+        directory.put(path.as_posix(), content, mode=0o755)
 
 
 def folders(path: Path) -> list[str]:

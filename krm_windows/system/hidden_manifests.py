@@ -5,7 +5,9 @@ lists, and deletes the rest (Kustomization API, spec.prune). So none is written 
 that are somebody else's.
 """
 
+import posixpath
 from collections.abc import Callable
+from pathlib import Path
 
 from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, documents
@@ -13,32 +15,34 @@ from krm_windows.krm.nodes import value
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
+from krm_windows.system.walk import walk
 
 
-def check(folder: Directory, name: str, is_ours: Callable[[str], bool]) -> None:
+def check(root: Directory, path: str, is_ours: Callable[[str], bool]) -> None:
     """Refuse a file that is not there yet, if it is a kustomization that would hide others.
 
     `is_ours` says of a first line whether the file is ours. Raises WorkspaceError.
     """
-    if name not in KUSTOMIZATIONS:
+    if posixpath.basename(path) not in KUSTOMIZATIONS:
         return
-    for _, inner, other in folder.files():
-        line = inner.first_line(other)
-        # What is no plain file is not followed, and so hides nothing that is known.
-        if line is None or is_ours(line):
-            continue
-        if other in KUSTOMIZATIONS or _is_manifest(inner, other):
-            raise WorkspaceError(
-                f"{folder.path / name} would hide {inner.path / other} from Flux, which would "
-                "delete what it has applied of it; name a directory that has no other manifests, "
-                f"such as {folder.path / 'windows'}"
-            )
+    place = (root.path / path).parent
+    for folder, names in walk(place):
+        for name in names:
+            file = Path(folder, name)
+            below = file.relative_to(root.path).as_posix()
+            # What is no plain file is not followed, and so hides nothing that is known.
+            content = root.read(below)
+            if content is None or is_ours(root.first_line(below)):
+                continue
+            if name in KUSTOMIZATIONS or (name.endswith(SUFFIXES) and _is_manifest(content)):
+                raise WorkspaceError(
+                    f"{root.path / path} would hide {file} from Flux, which would delete what it "
+                    "has applied of it; name a directory that has no other manifests, such as "
+                    f"{place / 'windows'}"
+                )
 
 
-def _is_manifest(folder: Directory, name: str) -> bool:
-    if not name.endswith(SUFFIXES):
-        return False
-    content = folder.read(name) or b""
+def _is_manifest(content: bytes) -> bool:
     # Most files that are no manifest, such as values, need not be parsed.
     if b"apiVersion" not in content:
         return False

@@ -6,12 +6,37 @@ None that is hidden, or that a link leads to somewhere else.
 from collections.abc import Iterator
 from pathlib import Path
 
-from krm_windows.system.beneath import Budget, read_plain
+from krm_windows.system.directories import Directory
+from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.walk import walk
 
 SUFFIXES = (".yaml", ".yml")
 # The names by which kustomize knows its own file, in the order in which it looks (api/konfig).
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+MOST = 1 << 30
+"""So many bytes of one directory are read at most."""
+
+
+class Budget:
+    """How much may still be read of one directory, each file counted once."""
+
+    def __init__(self, left: int = MOST) -> None:
+        """Begin with so many bytes."""
+        self._left = left
+        self._known: set[str] = set()
+
+    def spend(self, root: Path, path: str, content: bytes) -> None:
+        """Count a file; raises WorkspaceError where that is too much."""
+        # Several builds may read one file; it costs memory once.
+        if path not in self._known:
+            self._known.add(path)
+            self._left -= len(content)
+        if self._left < 0:
+            raise WorkspaceError(
+                f"{root}: contains more than {MOST >> 20} MiB, the most that is read"
+            )
 
 
 def is_kustomization(path: Path) -> bool:
@@ -45,15 +70,14 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
     links are not followed. Raises WorkspaceError where a file is too large, or all of them are.
     """
     budget = Budget()
-    root = str(path.resolve())
     for file in _files(path):
         if not file.name.endswith((*SUFFIXES, ".json")) and file.name not in KUSTOMIZATIONS:
             continue
-        below = file.relative_to(path)
-        content = read_plain(root, below.parts)
+        below = file.relative_to(path).as_posix()
+        content = Directory.at(path).read(below)
         if content is not None:
-            budget.spend(root, below.as_posix(), len(content))
-            yield below.as_posix(), content
+            budget.spend(path, below, content)
+            yield below, content
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -328,8 +328,8 @@ def test_two_runs_at_once(here: Path) -> None:
         program = f"""
 import sys
 from pathlib import Path
-from krm_windows.system import locks
-with locks.alone(Path({folder!r})):
+from krm_windows.system.directories import Directory
+with Directory.named(Path({folder!r})).alone():
     print(flush=True)
     sys.stdin.read()
 """

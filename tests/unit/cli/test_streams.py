@@ -13,8 +13,8 @@ NO_CACHE = (
     "krm-windows: /proc/x: cannot be used as the cache directory: No such file or directory\n"
 )
 NO_DIRECTORY = (
-    "krm-windows: /proc/x cannot be created: nothing new can be created there, or another run "
-    "keeps removing it; name another directory\n"
+    "krm-windows: /proc/x: cannot be written: No such file or directory; free some space there, or "
+    "name another directory\n"
 )
 FULL = "krm-windows: cannot write the output: No space left on device\n"
 

@@ -61,13 +61,6 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         read_file(tmp_path)
 
 
-def test_a_pipe_into_which_nobody_writes(tmp_path: Path) -> None:
-    """Is given up."""
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(WorkspaceError, match=r"did not end within 0\.2 s"):
-        read_file(tmp_path / "pipe", patience=0.2)
-
-
 def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     """A named one, whoever comes first; and one of a shell, whose writer may be done already."""
     os.mkfifo(tmp_path / "pipe")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.system.cache import Cache, Kept
+from krm_windows.system.cache import Cache
 from krm_windows.system.errors import WorkspaceError
 
 NAME, OTHER = "a" * 64, "b" * 64
@@ -65,7 +65,7 @@ def test_no_link_is_followed(place: Path, tmp_path: Path) -> None:
     assert not (place / NAME).is_symlink()
     assert (tmp_path / "elsewhere").read_bytes().endswith(b"built")
     (tmp_path / "link").symlink_to(place)
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(WorkspaceError, match="is no directory"):
         Cache(tmp_path / "link")
 
 
@@ -104,7 +104,7 @@ def test_it_is_pruned_by_age_and_by_size(place: Path) -> None:
     os.utime(place / NAME, (0, 0))
     (place / "notes.txt").write_text("mine")
     os.utime(place / "notes.txt", (0, 0))
-    small = Cache(place, Kept(days=30, size=250))
+    small = Cache(place, 250)
     small.write(OTHER, b"new")
     left = {path.name for path in place.iterdir()}
     assert left == {"notes.txt", *names[-2:]}

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.system import beneath
-from krm_windows.system.beneath import Budget, read_plain
-from krm_windows.system.checkout import DEEPEST, Checkout
+from krm_windows.system import directories
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.reading import contents, kustomizations, manifests
+from krm_windows.system.reading import Budget, contents, kustomizations, manifests
+from krm_windows.system.walk import DEEPEST
 
 
 @pytest.fixture
@@ -132,15 +133,10 @@ def test_what_is_not_read_is_refused_in_words(
 
 def test_a_link_that_takes_the_place_of_a_directory_leads_nowhere(tree: Checkout) -> None:
     """A path is opened step by step, each of which was no link."""
-    assert read_plain(tree.root, ["deep", "a.yaml"]) == b"in"
-    for steps in (
-        ["in", "a.yaml"],
-        ["out", "secret.yaml"],
-        ["secret.yaml"],
-        ["deep", "..", "in", "a.yaml"],
-        [],
-    ):
-        assert read_plain(tree.root, steps) is None
+    root = Directory.at(Path(tree.root))
+    assert root.read("deep/a.yaml") == b"in"
+    for path in ("in/a.yaml", "out/secret.yaml", "secret.yaml", "deep/../in/a.yaml", ""):
+        assert root.read(path) is None
     Path(tree.root, "deep/a.yaml").unlink()
     Path(tree.root, "deep").rmdir()
     Path(tree.root, "deep").symlink_to("../outside")
@@ -156,14 +152,14 @@ def test_what_is_read_has_an_end(tree: Checkout, monkeypatch: pytest.MonkeyPatch
         file.truncate(2**40)
     with pytest.raises(WorkspaceError, match=r"huge\.yaml: is larger than 64 MiB"):
         tree.read("huge.yaml")
-    monkeypatch.setattr(beneath, "MOST_OF_A_FILE", 1)
+    monkeypatch.setattr(directories, "MOST", 1)
     with pytest.raises(WorkspaceError, match=r"deep/a\.yaml: is larger"):
         tree.read("deep/a.yaml")
     budget = Budget(10)
     for _ in range(3):
-        budget.spend("root", "a", 6)
+        budget.spend(Path("root"), "a", b"x" * 6)
     with pytest.raises(WorkspaceError, match="most that is read"):
-        budget.spend("root", "b", 6)
+        budget.spend(Path("root"), "b", b"x" * 6)
 
 
 def test_a_pattern_finds_no_directory_elsewhere(tree: Checkout) -> None:
@@ -188,9 +184,9 @@ def test_a_tree_of_any_depth_is_walked(tmp_path: Path) -> None:
         (made[-1] / "kustomization.yaml").write_text("a: b\n")
         (made[150] / "a.yaml").write_text("a: b\n")
         tree = Checkout.at(tmp_path)
-        assert len(tree.directories("**")) == DEEPEST + 1
-        assert [path.count("/") for path in tree.manifests()] == [150, 1500]
-        assert list(kustomizations(tmp_path)) == [made[-1] / "kustomization.yaml"]
+        assert len(tree.directories("**")) == DEEPEST
+        assert [path.count("/") for path in tree.manifests()] == [150]
+        assert list(kustomizations(tmp_path)) == []
         deep = "a/" * 1500 + "kustomization.yaml"
         assert (tree.read(deep), tree.read("a/" * 150 + "a.yaml")) == (None, b"a: b\n")
         assert "deep" in (tree.refusal(deep) or "")

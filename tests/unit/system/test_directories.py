@@ -11,7 +11,7 @@ import pytest
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 
-NAMES = ["", ".", "..", "/", "/etc", "a/b", "../a", "a\0b"]
+NAMES = ["", ".", "..", "/", "/etc", "../a", "a/..", "a//b", "a\0b"]
 
 
 @pytest.fixture
@@ -25,18 +25,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=repr)
-def test_a_name_is_one_name(place: Path, name: str) -> None:
+def test_a_path_is_one_below(place: Path, name: str) -> None:
     """For everything that makes or opens something."""
-    with Directory.at(place) as here:
-        acts: list[Callable[[], object]] = [
-            lambda: here.below([name]),
-            lambda: here.below([name], make=True),
-            lambda: here.create(name, b""),
-            lambda: here.link(name, "x"),
-        ]
-        for act in acts:
-            with pytest.raises(WorkspaceError, match="not a plain file name"):
-                act()
+    here = Directory.at(place)
+    acts: list[Callable[[str], object]] = [
+        here.kind,
+        here.remove,
+        lambda path: here.put(path, b""),
+    ]
+    for act in acts:
+        with pytest.raises(WorkspaceError, match="not the path of a file"):
+            act(name)
+    assert here.read(name) is None
     assert list(place.iterdir()) == []
 
 
@@ -51,16 +51,13 @@ def test_no_link_is_followed(place: Path, target: str) -> None:
     (place / "link").symlink_to(target)
     (place / "file").symlink_to(f"{target}/secret")
     before = (place / "../outside/secret").stat()
-    with Directory.at(place) as here:
-        for make in (False, True):
-            with pytest.raises(WorkspaceError, match="is a symbolic link"):
-                here.below(["link", "deep"], make=make)
-        assert here.found(["link"]) is None
-        assert (here.read("file"), here.first_line("file")) == (None, None)
-        with pytest.raises(FileExistsError):
-            here.create("file", b"new")
-        here.replace("file", b"new")
-        assert [name for _, _, name in here.files()] == ["file", "secret", "link"]
+    here = Directory.at(place)
+    for act in (here.kind, here.remove, lambda path: here.put(path, b"")):
+        with pytest.raises(WorkspaceError, match="is a symbolic link"):
+            act("link/secret")
+    assert here.read("link/secret") is here.read("file") is None
+    assert here.first_line("file") == ""
+    here.put("file", b"new")
     assert (place / "file").read_text() == "new"
     assert not (place / "file").is_symlink()
     assert (place / "../outside/secret").stat() == before
@@ -71,15 +68,22 @@ def test_nothing_but_plain_files_is_opened(place: Path) -> None:
     """A pipe would wait, a device may do anything."""
     os.mkfifo(place / "pipe")
     (place / "folder").mkdir()
-    with (
-        socket.socket(socket.AF_UNIX) as server,
-        Directory.at(place) as here,
-        Directory.at(Path("/dev")) as devices,
-    ):
+    with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
         for name in ("pipe", "folder", "socket", "missing"):
-            assert here.read(name) is None
-        assert devices.read("zero") is None
+            assert Directory.at(place).read(name) is None
+        assert Directory.at(Path("/dev")).read("zero") is None
+
+
+def test_what_is_removed_leaves_no_empty_directory(place: Path) -> None:
+    """One in which somebody has a file stays, and so does what was opened."""
+    here = Directory.at(place)
+    here.put("a/b/c", b"")
+    here.put("a/d", b"")
+    here.remove("a/b/c")
+    assert [path.name for path in (place / "a").iterdir()] == ["d"]
+    here.remove("a/d")
+    assert list(place.iterdir()) == []
 
 
 # What is named, and what of it is a link: refused or not. {top} is a repository, {home} what lies
@@ -117,74 +121,27 @@ def test_whose_a_link_is(
     (here / link.format(top=top, home=home)).symlink_to(target)
     path = Path(named.format(top=top, home=home))
     if taken and not (dangles and link in named and "home" in named):
-        with Directory.made(path) as made:
-            assert made.entries() == []
+        with Directory.named(path).alone() as made:
+            assert made.path.is_dir()
     else:
         with pytest.raises(WorkspaceError, match="is a symbolic link"):
-            Directory.made(path)
+            Directory.named(path).put("file", b"")
         assert not (tmp_path / "nowhere").exists()
         assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_a_directory_that_is_removed_meanwhile_is_made_again(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another run prunes what is empty; one that does so for ever is an error."""
-    make, left = os.mkdir, [3]
-
-    def meddle(name: str, *arguments: int, dir_fd: int) -> None:
-        make(name, *arguments, dir_fd=dir_fd)
-        if left[0]:
-            left[0] -= 1
-            os.rmdir(name, dir_fd=dir_fd)
-
-    monkeypatch.setattr(os, "mkdir", meddle)
-    with Directory.at(place) as here:
-        with here.below(["a", "b"], make=True) as inner:
-            inner.create("file", b"")
-        left[0] = 10_000
-        with pytest.raises(WorkspaceError, match=r"cannot be created: .* keeps removing it"):
-            here.below(["c"], make=True)
-    assert (place / "a/b/file").exists()
-
-
-ADVICE = {
-    errno.ENOSPC: "free some space there, or name another directory",
-    errno.EDQUOT: "free some space there, or name another directory",
-    errno.EROFS: "name a directory that you may write to",
-    errno.EACCES: "name a directory that you may write to",
-    errno.EPERM: "name a directory that you may write to",
-    errno.EISDIR: "move the directory away, or name another directory",
-    errno.ENAMETOOLONG: "name one with a shorter path",
-    errno.EIO: "name another directory",
-}
-
-
-@pytest.mark.parametrize("number", ADVICE, ids=errno.errorcode.get)
+@pytest.mark.parametrize("step", ["mkdir", "open", "fchmod", "rename", "fsync"])
 def test_what_cannot_be_written_is_said(
-    place: Path, number: int, monkeypatch: pytest.MonkeyPatch
+    place: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its whole path, with the reason and what to do, whichever step it is that fails."""
+    """By its whole path, with the reason, whichever step it is that fails; nothing is left."""
 
     def fail(*_: object, **__: object) -> None:
-        raise OSError(number, os.strerror(number), "beside", None, "other")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "beside", None, "other")
 
-    with Directory.at(place) as here:
-        acts: dict[str, Callable[[], object]] = {
-            "mkdir": lambda: here.below(["file"], make=True),
-            "open": lambda: here.create("file", b""),
-            "fchmod": lambda: here.replace("file", b""),
-            "rename": lambda: here.replace("file", b""),
-            # Where nothing can be removed either, the first reason counts.
-            "fsync": lambda: here.replace("file", b""),
-        }
-        for step, act in acts.items():
-            with monkeypatch.context() as patched:
-                patched.setattr(os, step, fail)
-                if step == "fsync":
-                    patched.setattr(os, "unlink", fail)
-                with pytest.raises(OSError, match="cannot be written") as failed:
-                    act()
-            said = (failed.value.filename, failed.value.filename2, failed.value.strerror)
-            why = f"cannot be written: {os.strerror(number)}; {ADVICE[number]}"
-            assert said == (str(place / "file"), None, why), step
+    with monkeypatch.context() as patched:
+        patched.setattr(os, step, fail)
+        with pytest.raises(WorkspaceError) as failed:
+            Directory.at(place).put("deep/file", b"")
+    assert str(failed.value).startswith(f"{place}/deep/file: cannot be written: No space left")
+    assert not list(place.rglob("*krm-windows"))

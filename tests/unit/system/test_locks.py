@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.system import locks
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import Folder
@@ -16,16 +15,16 @@ from krm_windows.system.files import Folder
 HOLDER = """
 import sys
 from pathlib import Path
-from krm_windows.system import locks
-with locks.{how}:
+from krm_windows.system.directories import Directory
+with Directory.named(Path({path!r})).alone():
     print("has it", flush=True)
     sys.stdin.read()
 """
 
 
-def holder(how: str) -> subprocess.Popen[bytes]:
+def holder(path: Path) -> subprocess.Popen[bytes]:
     """Start a process that has a lock until its standard input ends."""
-    text = HOLDER.format(how=how)
+    text = HOLDER.format(path=str(path))
     process = subprocess.Popen(
         [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -43,29 +42,23 @@ def refused(lock: AbstractContextManager[Directory]) -> str:
 
 @pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGKILL])
 def test_one_run_at_a_time(tmp_path: Path, ends: signal.Signals) -> None:
-    """The second says who is first.
-
-    It is free when that one has ended, however that was, and nothing is left.
-    """
-    with holder(f"alone(Path({str(tmp_path / 'out')!r}))") as first:
-        message = refused(locks.alone(tmp_path / "out"))
-        assert "another run" in message
-        if Path("/proc/locks").read_text():
-            assert f"(process {first.pid})" in message
+    """It is free when that one has ended, however that was, and nothing is left."""
+    with holder(tmp_path / "out") as first:
+        assert "another run" in refused(Directory.named(tmp_path / "out").alone())
         with pytest.raises(WorkspaceError, match="another run"):
             Folder(tmp_path / "out", frozenset()).write({"a": b""})
         assert list((tmp_path / "out").iterdir()) == []
         first.send_signal(ends)
-    with locks.alone(tmp_path / "out") as directory:
-        assert directory.entries() == []
+    with Directory.named(tmp_path / "out").alone() as directory:
+        assert directory.exists()
 
 
 def test_a_directory_that_was_not_used_goes(tmp_path: Path) -> None:
     """One that was there stays."""
-    with locks.alone(tmp_path / "new"):
+    with Directory.named(tmp_path / "new").alone():
         pass
     assert not (tmp_path / "new").exists()
     (tmp_path / "old").mkdir()
-    with locks.alone(tmp_path / "old"):
+    with Directory.named(tmp_path / "old").alone():
         pass
     assert (tmp_path / "old").is_dir()

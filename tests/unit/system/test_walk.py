@@ -3,11 +3,9 @@
 Links lead nowhere, and there is an end.
 """
 
-import errno
 import glob
 import os
 from pathlib import Path
-from typing import Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -91,7 +89,6 @@ def test_a_walk_has_an_end(tree: Path) -> None:
     for call in (
         lambda: list(walk.walk(tree, most=50)),
         lambda: list(walk.directories(str(tree), "**", most=50)),
-        lambda: list(walk.entries(tree, most=3)),
         lambda: list(walk.directories(str(tree), "a/" * 100)),
     ):
         with pytest.raises(WorkspaceError):
@@ -103,37 +100,3 @@ def test_stars_in_a_row_cost_no_more(tree: Path) -> None:
     assert len(list(walk.directories(str(tree), "/".join(["**"] * 60)))) == len(
         list(walk.directories(str(tree), "**"))
     )
-
-
-def test_a_directory_whose_list_breaks_off_ends_no_walk(
-    tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of /proc/1/map_files, which can be opened and not read."""
-    broken = tree / "broken"
-    broken.mkdir()
-    scan = os.scandir
-
-    class Broken:
-        """A list that cannot be read."""
-
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            return None
-
-        def __iter__(self) -> Self:
-            return self
-
-        def __next__(self) -> None:
-            raise PermissionError(errno.EACCES, "Permission denied")
-
-    def meddle(path: str) -> object:
-        if path == str(broken):
-            return Broken()
-        return scan(path)
-
-    monkeypatch.setattr(os, "scandir", meddle)
-    found = dict(walk.walk(tree))
-    assert found[str(broken)] == []
-    assert len(found) > 1
