@@ -16,17 +16,14 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
-from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plurals import counted
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import timeline
-from krm_windows.schedule.timetable import Timetable
-from krm_windows.service import bodies, models, problems, routing, waiting
+from krm_windows.service import bodies, models, problems, routing
 from krm_windows.service.access import Scope
 from krm_windows.service.admission import (
     AdminPolicy,
@@ -57,7 +54,6 @@ from krm_windows.service.parameters import (
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, bad_request, json_body
-from krm_windows.service.waiting import Arrived, Asked, Found
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
 # Who asks what waits has it after so many seconds, or asks again.
@@ -255,29 +251,16 @@ async def get_state(call: ReadCluster, at: At = None) -> Response:
 @router.get(f"{_POLICY}/pending", response_model=models.Pending)
 async def get_pending(call: ReadCluster) -> Response:
     """Return the commits since a policy should have closed, and what its targets take of them."""
-    stored = call.stored()
-    cluster = call.cluster
-    timetable, decision, arrived = await call.run(_arrived, call, stored, cluster)
-    found: Found | None = None
-    notes: list[str] = []
-    if arrived.commits and arrived.old is not None:
-        asked = Asked(stored, cluster, arrived.old, arrived.tip)
-        found = await _found(call, asked)
-        if found is None:
-            notes.append("the targets are being read: try again")
-    elif arrived.commits:
-        notes.append(f"at least {counted(len(arrived.commits), 'commit')} since it closed")
-    elif arrived.old is None:
-        notes.append("it is unknown when it closed")
-    else:
-        since = "it should be open" if decision.open else "no commits since it closed"
-        notes.append(f"{since}; what its targets have applied is unknown: no cluster was asked")
-    body = {
-        **state_record(stored, timetable, decision),
-        "branch": call.windows.branch.name,
-        **waiting.record(arrived, found, notes),
-    }
-    return as_json(body)
+    stored, windows = call.stored(), call.windows
+    timetable = await call.run(windows.evaluator.timetable, stored, call.cluster)
+    decision = timeline.decide(timetable, windows.now())
+    tip = windows.snapshot.commit
+    waits = await call.run(windows.waiting.of, stored, call.cluster, decision, tip)
+    if waits.asked is not None:
+        # It goes on, whoever has gone away: the next caller has it sooner.
+        await asyncio.wait([asyncio.wrap_future(waits.asked)], timeout=_PATIENCE)
+    state = state_record(stored, timetable, decision)
+    return as_json({**state, "branch": windows.branch.name, **waits.record()})
 
 
 @router.get(f"{_POLICY}/rendered", response_model=models.Rendered)
@@ -294,25 +277,6 @@ async def get_rendered(call: ReadPolicy) -> Response:
         "inCluster": None,
     }
     return as_json(body)
-
-
-def _arrived(
-    call: Call, stored: Stored, cluster: str | None
-) -> tuple[Timetable, Decision, Arrived]:
-    windows = call.windows
-    timetable = windows.evaluator.timetable(stored, cluster)
-    decision = timeline.decide(timetable, windows.now())
-    return timetable, decision, windows.waiting.arrived(decision, windows.snapshot.commit)
-
-
-async def _found(call: Call, asked: Asked) -> Found | None:
-    """Wait a while for what the targets take; None where it takes longer."""
-    found = asyncio.wrap_future(call.windows.waiting.find(asked))
-    # It goes on, whoever has gone away: the next caller has it sooner.
-    await asyncio.wait([found], timeout=_PATIENCE)
-    if not found.done():
-        return None
-    return found.result()
 
 
 @router.get(

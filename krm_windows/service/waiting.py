@@ -10,17 +10,15 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Hashable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
-from queue import SimpleQueue
-from typing import Annotated, Any
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from functools import lru_cache
+from typing import Any
 
 from krm_windows.gate.timetable import Decision
 from krm_windows.pending import records
+from krm_windows.plurals import counted
 from krm_windows.service.policies import Stored
 from krm_windows.service.recent import Recent
 from krm_windows.service.settings import Clusters, Settings
@@ -37,108 +35,94 @@ _TIPS = 4
 # Two trees of some thousand objects are built in seconds.
 _SECONDS = 60.0
 _OUTPUT = 32 << 20
+# Bytes of answers that are kept; once it is parsed, each takes four times what was printed.
 _MOST_KEPT = 32 << 20
+_ANSWER, _GROWTH = 1000, 4
 # Policies that wait to be looked at: as many as two pages of the fleet have.
 _QUEUE = 100
-# Of each target.
+# Commits, of the branch and of each target.
 _SHOWN = 100
+# What is passed on of what `pending` prints of a target, beside its commits.
+_OF_TARGETS = ("kind", "namespace", "name", "pending", "newImages", "notes")
 
-NOT_LOOKED = "which commits the targets will apply is not shown: serve is not told of `clusters`"
+_NOT_LOOKED = "which commits the targets will apply is not shown: serve is not told of `clusters`"
 
 Record = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """What has come to the branch since a window closed, the newest commit first.
+class Found:
+    """What waits for the targets of a policy: records of them, and how many commits in all.
 
-    `old` is the commit that the branch had then, None where that is not known: then `commits` are
-    only some of those that came.
+    `problem` says why nothing is known of them; `is_complete` is whether it is known of every one.
     """
 
-    since: datetime | None
-    tip: str
-    old: str | None
-    commits: tuple[Commit, ...]
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all are known that came."""
-        return self.old is not None
-
-
-def _commit(record: Mapping[str, Any]) -> Commit:
-    return Commit(record["commit"], None, record["committed"], record["author"], record["subject"])
-
-
-_Commits = tuple[Annotated[Commit, BeforeValidator(_commit)], ...]
-
-
-class Target(BaseModel):
-    """What waits for a target, as `pending -o json` prints it.
-
-    `waits` is None where that is not known, and `notes` say why; `commits` are None where nobody
-    looked for them.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    kind: str
-    namespace: str
-    name: str
-    waits: bool | None = Field(alias="pending")
-    commits: _Commits | None
-    reverted: _Commits | None
-    images: tuple[str, ...] | None = Field(alias="newImages")
-    notes: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """As `Kustomization flux-system/apps`."""
-        return f"{self.kind} {self.namespace}/{self.name}"
+    targets: tuple[Record, ...] = ()
+    count: int = 0
+    is_complete: bool = False
+    size: int = _ANSWER
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What waits for the targets of a policy; `problem` says why nothing is known of them."""
+class Waits:
+    """What has come to the branch since a policy closed, the newest commit first.
 
-    targets: tuple[Target, ...] = ()
-    problem: str = ""
+    `old` is the commit that the branch had then, None where that is not known: then `commits` are
+    only some of those that came. `asked` is what was begun to find out of the targets.
+    """
+
+    decision: Decision
+    tip: str
+    old: str | None
+    commits: tuple[Record, ...] = ()
+    asked: "Future[Found] | None" = None
 
     @property
-    def count(self) -> int:
-        """How many commits wait in all, each once."""
-        names: set[str] = set()
-        for target in self.targets:
-            names.update(commit.name for commit in target.commits or ())
-        return len(names)
+    def found(self) -> Found | None:
+        """What waits for the targets; None while that is not known."""
+        return self.asked.result() if self.asked is not None and self.asked.done() else None
 
     @property
     def is_known(self) -> bool:
         """Whether it is known of every target, or that one at least has something to take."""
-        if self.problem:
-            return False
-        return self.count > 0 or self.is_complete
+        return self.found is not None and (self.found.count > 0 or self.found.is_complete)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether it is known of every target."""
-        return not self.problem and all(target.waits is not None for target in self.targets)
+    def is_nothing(self) -> bool:
+        """Whether it is known that nothing waits."""
+        if self.old is None or not self.commits:
+            return self.old is not None
+        return self.is_known and self.found is not None and not self.found.count
 
+    def record(self) -> Record:
+        """Return it as JSON says it."""
+        found = self.found
+        is_known = found is not None and not found.problem
+        return {
+            "from": self.old,
+            "to": self.tip,
+            "count": None if self.old is None else len(self.commits),
+            "complete": self.old is not None,
+            "commits": self.commits[:_SHOWN],
+            "targets": found.targets if found is not None and is_known else None,
+            "notes": [] if is_known else [self._note(found)],
+        }
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question that is answered once: a policy on a cluster, between two commits."""
-
-    stored: Stored
-    cluster: str | None
-    old: str
-    new: str
-
-    @property
-    def key(self) -> Hashable:
-        """What the answer depends on."""
-        return self.stored.identity, self.cluster, self.old, self.new
+    def _note(self, found: Found | None) -> str:
+        """Say why it is not known what the targets take."""
+        if found is not None:
+            return found.problem
+        if self.asked is not None:
+            return "the targets are being read: try again"
+        if self.old is None and self.commits:
+            return f"at least {counted(len(self.commits), 'commit')} since it closed"
+        if self.old is None:
+            return "it is unknown when it closed"
+        if self.commits:
+            return _NOT_LOOKED
+        since = "it should be open" if self.decision.open else "no commits since it closed"
+        return f"{since}; what its targets have applied is unknown: no cluster was asked"
 
 
 class Waiting:
@@ -149,150 +133,100 @@ class Waiting:
         self.clusters = settings.clusters
         self._directory = str(settings.directory)
         self._branch = branch
-        self._commits: Recent[list[Commit]] = Recent(_TIPS)
-        self._found: Recent[Found] = Recent(_MOST_KEPT)
-        self._asked: dict[Hashable, Future[Found]] = {}
-        self._queue: SimpleQueue[Asked] = SimpleQueue()
+        self._history = lru_cache(_TIPS)(self._read_history)
+        self._asked: Recent[Future[Found]] = Recent(_MOST_KEPT)
         self._lock = threading.Lock()
-        self._worker: threading.Thread | None = None
+        self._places = threading.Semaphore(_QUEUE)
+        self._worker = ThreadPoolExecutor(1, "waiting")
 
-    def arrived(self, decision: Decision, tip: str) -> Arrived:
-        """Return what has come to the branch since a window closed; raises WorkspaceError."""
+    def of(self, stored: Stored, cluster: str | None, decision: Decision, tip: str) -> Waits:
+        """Return what is known, and have more found out; raises WorkspaceError."""
         if decision.open or decision.since is None:
             # Of a policy that is closed for good, or for 400 days, nobody knows when it closed.
-            return Arrived(decision.since, tip, tip if decision.open else None, ())
+            return Waits(decision, tip, tip if decision.open else None)
         closed = decision.since.timestamp()
-        found: list[Commit] = []
+        found: list[Record] = []
         for commit in self._history(tip):
             # The newest that was there already, by the way of the branch and not by the clock.
             if commit.committed <= closed:
-                return Arrived(decision.since, tip, commit.name, tuple(found))
-            found.append(commit)
-        return Arrived(decision.since, tip, None, tuple(found))
+                asked = None
+                if found and self.clusters is not None:
+                    asked = self._ask(self.clusters, stored, cluster, (commit.name, tip))
+                return Waits(decision, tip, commit.name, tuple(found), asked)
+            found.append(records.commit(commit))
+        return Waits(decision, tip, None, tuple(found))
 
-    def known(self, asked: Asked) -> Found | None:
-        """Return what waits, if it was found before."""
-        return self._found.get(asked.key)
-
-    def find(self, asked: Asked) -> "Future[Found]":
+    def _ask(
+        self, clusters: Clusters, stored: Stored, cluster: str | None, between: tuple[str, str]
+    ) -> "Future[Found]":
         """Begin to find out what waits, once for however many ask."""
-        done: Future[Found] = Future()
-        found = self.known(asked)
-        if found is not None:
-            done.set_result(found)
-            return done
+        key = (stored.identity, cluster, between)
         with self._lock:
-            if asked.key in self._asked:
-                return self._asked[asked.key]
-            if len(self._asked) >= _QUEUE:
+            done = self._asked.get(key)
+            if done is not None:
+                return done
+            if not self._places.acquire(blocking=False):
+                done = Future()
                 done.set_result(Found(problem="too many requests in progress: try again later"))
                 return done
-            self._asked[asked.key] = done
-            self._queue.put(asked)
-            if self._worker is None:
-                # It ends with the process, whatever it is doing.
-                self._worker = threading.Thread(target=self._work, daemon=True, name="waiting")
-                self._worker.start()
+            done = self._worker.submit(self._look, clusters, stored, cluster, between)
+            self._asked.put(key, done, _ANSWER)
+        # Why it is not known is kept, too: it is tried again after the next commit.
+        done.add_done_callback(lambda done: self._keep(key, done))
         return done
 
-    def _work(self) -> None:
-        while True:
-            asked = self._queue.get()
-            # It stays until it is answered, so that nobody begins it again.
-            done = self._asked[asked.key]
-            # From now on nobody can cancel it.
-            done.set_running_or_notify_cancel()
-            try:
-                found = self._look(asked)
-                # Why it is not known, too: it is tried again after the next commit.
-                self._found.put(asked.key, found, _size(found))
-                done.set_result(found)
-            # Whoever asked gets to know it, and the next question is answered.
-            except Exception as error:  # noqa: BLE001
-                done.set_exception(error)
-            with self._lock:
-                del self._asked[asked.key]
+    def _keep(self, key: Hashable, done: "Future[Found]") -> None:
+        self._places.release()
+        self._asked.put(key, done, done.result().size)
 
-    def _look(self, asked: Asked) -> Found:
-        if self.clusters is None:
-            return Found(problem=NOT_LOOKED)
-        # Nobody waits for what was to come of an older commit.
-        if self._branch.tip() != asked.new:
-            return Found(problem="the branch has moved in the meantime")
-        try:
-            return _targets(self._printed(asked, self.clusters))
-        except (WorkspaceError, OSError, ValueError, LookupError, TypeError) as error:
-            return Found(problem=str(error))
-
-    def _printed(self, asked: Asked, clusters: Clusters) -> bytes:
-        """Run `krm-windows pending` on the text of a policy; raises WorkspaceError."""
+    def _look(
+        self, clusters: Clusters, stored: Stored, cluster: str | None, between: tuple[str, str]
+    ) -> Found:
+        """Run `krm-windows pending` on the text of a policy."""
+        old, new = between
         # -P: no module is imported from the directory that the service was started in.
         command = [sys.executable, "-P", "-m", "krm_windows", "pending", "-", "--output=json"]
         command += [f"--repo={self._directory}", f"--clusters={clusters.directories}", "--jobs=1"]
-        command += [f"--base={asked.old}", f"--head={asked.new}"]
+        command += [f"--base={old}", f"--head={new}"]
         command += [f"--source={each}" for each in clusters.sources]
-        if asked.cluster is not None:
-            command.append(f"--cluster={asked.cluster}")
+        if cluster is not None:
+            command.append(f"--cluster={cluster}")
         # Without kustomize nobody builds, and images are not known.
         if programs.find("kustomize") is not None:
             command.append("--diff")
-        ended = programs.run(
-            command,
-            environment=os.environ,
-            limits=Limits(_SECONDS, _OUTPUT),
-            stdin=asked.stored.config.span,
-        )
+        limits = Limits(_SECONDS, _OUTPUT)
+        try:
+            # Nobody waits for what was to come of an older commit.
+            if self._branch.tip() != new:
+                return Found(problem="the branch has moved in the meantime")
+            ended = programs.run(
+                command, environment=os.environ, limits=limits, stdin=stored.config.span
+            )
+        except (WorkspaceError, OSError) as error:
+            return Found(problem=str(error))
         if ended.code != 0:
-            raise WorkspaceError(ended.last_line.removeprefix("krm-windows: "))
-        return ended.output
+            return Found(problem=ended.last_line.removeprefix("krm-windows: "))
+        return _read(ended.output)
 
-    def _history(self, tip: str) -> Sequence[Commit]:
-        found = self._commits.get(tip)
-        if found is None:
-            found = self._branch.first_parents(tip, MOST_COMMITS)
-            self._commits.put(tip, found)
-        return found
+    def _read_history(self, tip: str) -> list[Commit]:
+        return self._branch.first_parents(tip, MOST_COMMITS)
 
 
-def _targets(printed: bytes) -> Found:
-    """Read what `pending -o json` prints; raises LookupError, TypeError or ValueError."""
-    found = json.loads(printed)
-    return Found(TypeAdapter(tuple[Target, ...]).validate_python(found["targets"]))
+def _read(printed: bytes) -> Found:
+    """Read what `pending -o json` prints."""
+    targets = json.loads(printed)["targets"]
+    names = {commit["commit"] for target in targets for commit in target["commits"] or ()}
+    is_complete = all(target["pending"] is not None for target in targets)
+    size = _ANSWER + _GROWTH * len(printed)
+    return Found(tuple(map(_target, targets)), len(names), is_complete, size)
 
 
-def _size(found: Found) -> int:
-    # What Python takes for a commit, mostly its texts.
-    commits = sum(len(each.commits or ()) + len(each.reverted or ()) for each in found.targets)
-    return 1000 * (1 + len(found.targets)) + 800 * commits
-
-
-def record(arrived: Arrived, found: Found | None, notes: Sequence[str]) -> Record:
-    """Return what waits as JSON says it."""
-    every = list(notes)
-    targets: list[Record] | None = None
-    if found is not None and found.problem:
-        every.append(found.problem)
-    elif found is not None:
-        targets = [_target_record(each) for each in found.targets]
+def _target(printed: Mapping[str, Any]) -> Record:
+    """Return what is shown of a target."""
+    commits = printed["commits"]
     return {
-        "from": arrived.old,
-        "to": arrived.tip,
-        "count": len(arrived.commits) if arrived.is_complete else None,
-        "complete": arrived.is_complete,
-        "commits": _shown(arrived.commits),
-        "targets": targets,
-        "notes": every,
+        **{name: printed[name] for name in _OF_TARGETS},
+        "count": None if commits is None else len(commits),
+        "commits": None if commits is None else commits[:_SHOWN],
+        "reverted": (printed["reverted"] or [])[:_SHOWN],
     }
-
-
-def _target_record(of: Target) -> Record:
-    return {
-        **of.model_dump(mode="json", by_alias=True),
-        "count": None if of.commits is None else len(of.commits),
-        "commits": None if of.commits is None else _shown(of.commits),
-        "reverted": _shown(of.reverted or ()),
-    }
-
-
-def _shown(commits: Sequence[Commit]) -> list[Record]:
-    return [records.commit(each) for each in commits[:_SHOWN]]

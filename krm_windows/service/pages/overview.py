@@ -13,12 +13,11 @@ from starlette.responses import Response
 from krm_windows.gate.timetable import Decision
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Read
-from krm_windows.service.pages import waits
 from krm_windows.service.pages.rendering import page, policy_url
-from krm_windows.service.pages.waits import Waits
 from krm_windows.service.parameters import Continue
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
+from krm_windows.service.waiting import Waits
 from krm_windows.system.git_branch import Entry
 
 # A page that is read at a glance, and is here in a tenth of a second.
@@ -104,6 +103,17 @@ def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
     return Row(stored, cluster, decision, zone)
 
 
+def waits(call: Call, here: Row) -> Waits | None:
+    """Return what is known to wait for a closed policy; None for another one.
+
+    More is found out meanwhile, for when the page is loaded again.
+    """
+    if here.decision is None or here.decision.open:
+        return None
+    windows = call.windows
+    return windows.waiting.of(here.stored, here.cluster, here.decision, windows.snapshot.commit)
+
+
 def _listing(call: Call, words: str, state: str, start: int) -> Listing:
     now = call.windows.now()
     # Names alone: what holds is worked out for the rows of this page.
@@ -136,10 +146,8 @@ def _completed(call: Call, here: Row) -> Row:
     if len(call.windows.snapshot.policies[stored.namespace, stored.name]) > 1:
         file = stored.file
     url = policy_url(stored.namespace, stored.name, cluster=here.cluster, file=file)
-    found = None
     # Without the clusters' directories, of no row anything would be known.
-    if call.windows.waiting.clusters is not None:
-        found = waits.of(call, stored, here.cluster, here.decision)
+    found = waits(call, here) if call.windows.waiting.clusters is not None else None
     change = next(iter(call.windows.history(stored, 1)), None)
     return replace(here, change=change, url=url, waits=found)
 

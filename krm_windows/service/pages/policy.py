@@ -21,13 +21,13 @@ from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.service import handlers, routing
 from krm_windows.service.admission import Call, ReadCluster
 from krm_windows.service.bodies import ICS, JSON
-from krm_windows.service.pages import drawing, overview, waits
+from krm_windows.service.pages import drawing, overview
 from krm_windows.service.pages.drawing import Drawn
 from krm_windows.service.pages.rendering import address, page, policy_url
-from krm_windows.service.pages.waits import Waits
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
+from krm_windows.service.waiting import Waits
 from krm_windows.service.writing import entity_tag
 from krm_windows.system.git_branch import Entry
 
@@ -147,7 +147,7 @@ def _waits(
     """Return what waits, where the page is of one cluster, or of a policy that names none."""
     row = rows[0]
     if row.cluster is None or call.cluster is not None or len(clusters) == 1:
-        return waits.of(call, row.stored, row.cluster, row.decision)
+        return overview.waits(call, row)
     return None
 
 

@@ -139,7 +139,7 @@ def test_overrides_on_the_page_of_a_cluster_are_its_own(file: Path, git: Git, se
         assert {zone for zone in ZONES.values() if zone in listed} == {ZONES[cluster]}
         assert ("berlins" in listed) is (cluster == "berlin")
     every = page(client, PAGE).partition('id="overrides-title"')[2]
-    assert "each goes by its own clock" in every
+    assert "from the first cluster to the last" in every
     assert "berlins" in every
 
 
