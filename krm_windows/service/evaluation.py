@@ -4,14 +4,14 @@ What is kept is bounded, whatever callers ask for.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from http import HTTPStatus
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
@@ -24,7 +24,8 @@ from krm_windows.service.bodies import HTML, ICS
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
 from krm_windows.service.recent import Recent
-from krm_windows.service.resources import NO_FILES, ResourceFiles, Resources
+from krm_windows.service.rendering import Renderer
+from krm_windows.system.git_branch import File
 
 # Bytes of the policies as they were read that are kept, and of their tables, of which there is one
 # for each patch, so that a service has a bound whatever it is asked.
@@ -52,9 +53,13 @@ class Version:
 class Evaluator:
     """Decides, and draws calendars, for any number of threads."""
 
-    def __init__(self, resources: Resources | None = None) -> None:
-        """Begin with nothing worked out; targets are looked for among the resources."""
-        self._resources = resources
+    def __init__(self, renderer: Renderer | None, tip: Callable[[], str]) -> None:
+        """Begin with nothing worked out.
+
+        Targets are looked for where they are for what is rendered, at a commit that moves.
+        """
+        self._renderer = renderer
+        self._tip = tip
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
 
@@ -75,11 +80,18 @@ class Evaluator:
         Raises Problem for a cluster that it does not name.
         """
         source = self._source(stored)
-        name = _meant(cluster, source)
         if cluster is not None and cluster not in source.patches:
-            _refuse(stored, cluster, source)
-        files = self._files(stored, name)
-        key = (stored.identity, _patch_of(source, name), files.digest)
+            named = ", ".join(source.patches) or "none"
+            detail = f"{stored.title} has no cluster {cluster!r} (it has {named})"
+            raise Problem(HTTPStatus.NOT_FOUND, detail)
+        # As a build does: the policy may say which cluster it is for.
+        name = cluster or source.build_for
+        files: tuple[File, ...] = ()
+        if self._renderer is not None and stored.may_close_by_targets:
+            files = self._renderer.resource_files(self._tip(), stored, name)
+        # What its hours depend on is the cluster's patch, of which a fleet has few.
+        patch = source.patches.get(name) if name is not None else None
+        key = (stored.identity, name if patch is None else json.dumps(patch, sort_keys=True), files)
         found = self._versions.get(key)
         if found is None:
             found = self._compiled(stored, source, name, files)
@@ -88,10 +100,6 @@ class Evaluator:
                 return found
             self._versions.put(key, found, _VERSION + _GROWTH * _own_length(source))
         return found.on(name)
-
-    def decide(self, stored: Stored, cluster: str | None, at: datetime) -> Decision:
-        """Say what holds at an instant; raises Problem where the policy is wrong."""
-        return timeline.decide(self.timetable(stored, cluster), at)
 
     def timetable(self, stored: Stored, cluster: str | None) -> Timetable:
         """Return when a policy is open; raises Problem where it is wrong."""
@@ -122,52 +130,35 @@ class Evaluator:
             return ics.render([drawn]).encode()
         return json_body(records.calendar(drawn))
 
-    def today(self, stored: Stored, cluster: str | None, now: datetime) -> date:
-        """Return the day that it is on a cluster."""
-        return Today(now).on(self.timetable(stored, cluster).zone)
-
-    def _files(self, stored: Stored, cluster: str | None) -> ResourceFiles:
-        if self._resources is None:
-            return NO_FILES
-        return self._resources.files(stored, cluster)
-
-    def _resources_among(self, files: ResourceFiles, stored: Stored) -> list[KubeObject]:
-        if self._resources is None:
-            return []
-        return self._resources.read(files, stored)
-
     def _compiled(
         self,
         stored: Stored,
         source: load.Source,
         cluster: str | None,
-        files: ResourceFiles,
+        files: tuple[File, ...],
     ) -> Version:
         policy, found = source.version(cluster)
         items: list[KubeObject] = []
         # Else hours follow from the policy alone.
-        if policy is not None and policy.spec.closes_early == "auto":
-            items = self._resources_among(files, stored)
+        if self._renderer is not None and policy is not None and policy.spec.closes_early == "auto":
+            try:
+                items = self._renderer.resources(files)
+            except InputError as error:
+                raise Problem(HTTPStatus.CONFLICT, f"{stored.title}: {error}") from error
         whole = Source(stored.config, items)
         versions, results = whole.compile([(cluster, policy, found)], planned=False)
-        if not versions:
-            return Version(None, tuple(results))
-        return Version(versions[0].timetable, tuple(results))
+        return Version(versions[0].timetable if versions else None, tuple(results))
 
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
         if found is None:
-            found = _source_of(stored)
+            try:
+                # As it was read: the nodes, which take most of the memory, are not kept.
+                found = load.read(stored.config.as_read().node)
+            except InputError as error:
+                raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
             self._sources.put(stored.identity, found, _VERSION + _GROWTH * len(stored.config.span))
         return found
-
-
-def _source_of(stored: Stored) -> load.Source:
-    try:
-        # As it was read: the nodes, which take most of the memory, are not kept with the policy.
-        return load.read(stored.config.as_read().node)
-    except InputError as error:
-        raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
 
 
 def state_record(stored: Stored, timetable: Timetable, decision: Decision) -> dict[str, object]:
@@ -183,22 +174,6 @@ def state_record(stored: Stored, timetable: Timetable, decision: Decision) -> di
     }
 
 
-def _meant(cluster: str | None, source: load.Source) -> str | None:
-    """Return the cluster that is asked about; where none is named, that of the policy itself."""
-    # As a build does: the policy may say which cluster it is for.
-    if cluster is None:
-        return source.build_for
-    return cluster
-
-
-def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:
-    named = ", ".join(source.patches) or "none"
-    raise Problem(
-        HTTPStatus.NOT_FOUND,
-        f"{stored.title} has no cluster {cluster!r} (it has {named})",
-    )
-
-
 def _wrong(version: Version, stored: Stored) -> Problem:
     # Warnings do not keep anybody from knowing the hours.
     errors = [result for result in version.results if fails([result])]
@@ -210,13 +185,6 @@ def _wrong(version: Version, stored: Stored) -> Problem:
             "where the policy was rendered with `render --resources`"
         )
     return Problem(HTTPStatus.CONFLICT, detail, findings(errors, stored.config, stored.file))
-
-
-def _patch_of(source: load.Source, cluster: str | None) -> str | None:
-    """Return what the hours of a cluster depend on: its patch, of which a fleet has few."""
-    if cluster is None or cluster not in source.patches:
-        return cluster
-    return json.dumps(source.patches[cluster], sort_keys=True)
 
 
 def _own_length(source: load.Source) -> int:

@@ -17,6 +17,7 @@ from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plan.clocks import Today
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
@@ -291,12 +292,10 @@ async def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) ->
 
 async def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
     """Answer with a policy's calendar in one form."""
-    stored = call.stored()
-    evaluator = call.windows.evaluator
-    if start is None:
-        start = await call.run(evaluator.today, stored, call.cluster, call.windows.now())
-    period = Period(start, days)
-    body = await call.run(evaluator.calendar, stored, call.cluster, period, media_type)
+    windows = call.windows
+    period = Period(start or Today(windows.now()), days)
+    drawn = windows.evaluator.calendar
+    body = await call.run(drawn, call.stored(), call.cluster, period, media_type)
     headers: dict[str, str] = {}
     if media_type == HTML:
         # It carries its own style and script: apart from all else of this origin.

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import NamedTuple
 
 from krm_windows.krm import InputError, KubeObject, opened
 from krm_windows.preview.stages import RenderedDirectory
@@ -37,19 +36,10 @@ _LARGEST = 1 << 20
 # Commits whose outputs are kept, and policies of which is kept whether those are current.
 _MOST_COMMITS = 8
 _MOST_CHECKED = 1000
+# Lists of files with resources that are kept.
+_MOST_DIRECTORIES = 64
 # By a file here the top of a repository is known (`system.tops`).
 _GIT = ".git/HEAD"
-
-
-class ResourcePlace(NamedTuple):
-    """Where the resources of a policy's targets are: a directory, what of it is not among them.
-
-    That is the policy's own `file`, and the `place` of what was rendered of it.
-    """
-
-    directory: str
-    file: str
-    place: str
 
 
 class Renderer:
@@ -62,6 +52,9 @@ class Renderer:
         # Of each content, which never changes.
         self._lines: dict[str, bytes] = {}
         self.outputs = lru_cache(_MOST_COMMITS)(self._listed)
+        self._files = lru_cache(_MOST_DIRECTORIES)(self._read_files)
+        # Of those that were read last: hours that follow from them are kept elsewhere.
+        self.resources = lru_cache(1)(self._read_resources)
         self._checked: Recent[Sequence[RenderedDirectory]] = Recent(_MOST_CHECKED)
 
     def renewals(self, commit: str, new: KubeObject, edit: Edit) -> list[Renewal]:
@@ -117,22 +110,12 @@ class Renderer:
             if posixpath.basename(each.path) == KUSTOMIZATION and each.size <= _LARGEST
         )
 
-    def resources(self, commit: str, stored: Stored) -> list[KubeObject]:
-        """Return the resources that a policy's targets are among.
+    def resource_files(self, commit: str, stored: Stored, cluster: str | None) -> tuple[File, ...]:
+        """Return the files with the resources of a policy's targets on a cluster.
 
-        None where each cluster has its own: an audit is of all of them at once.
+        They are where it was rendered with them: for this cluster, or else for none in particular.
         """
-        where = self.resource_place(commit, stored, None)
-        return [] if where is None else self.items(self.files(commit, where))
-
-    def resource_place(
-        self, commit: str, stored: Stored, cluster: str | None
-    ) -> ResourcePlace | None:
-        """Return where the resources of a policy's targets are on a cluster; None where nowhere.
-
-        That is what it was rendered with: for this cluster, or else for none in particular.
-        """
-        found = None
+        found: tuple[str, str] | None = None
         for each in self.rendered(commit, stored):
             if each.command is None or each.command.arguments.resources is None:
                 continue
@@ -140,25 +123,23 @@ class Renderer:
             own = CLUSTER in arguments.resources
             if (own and cluster is None) or arguments.cluster not in (None, cluster):
                 continue
-            directory = arguments.resources.replace(CLUSTER, cluster or "")
-            found = ResourcePlace(directory, stored.file, each.directory)
+            found = arguments.resources.replace(CLUSTER, cluster or ""), each.directory
             if own or arguments.cluster is not None:
                 break
-        return found
+        return () if found is None else self._files(commit, stored.file, *found)
 
-    def files(self, commit: str, where: ResourcePlace) -> list[File]:
-        """Return the files that hold the resources of a policy's targets."""
-        below = "" if where.directory == "." else where.directory
+    def _read_files(self, commit: str, own: str, directory: str, output: str) -> tuple[File, ...]:
+        below = "" if directory == "." else directory
         # Neither the policy as it was nor what was rendered of it: both are about to change.
-        return [
+        return tuple(
             file
             for file in self._branch.files(commit, below)
             if file.path.endswith(SUFFIXES)
-            and file.path != where.file
-            and not file.path.startswith(f"{where.place}/")
-        ]
+            and file.path != own
+            and not file.path.startswith(f"{output}/")
+        )
 
-    def items(self, files: Sequence[File]) -> list[KubeObject]:
+    def _read_resources(self, files: tuple[File, ...]) -> list[KubeObject]:
         """Read files of manifests; raises Problem where they are too large, else InputError."""
         items: list[KubeObject] = []
         for path, content in self._contents(files, _MOST):

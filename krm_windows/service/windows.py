@@ -18,7 +18,6 @@ from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem
 from krm_windows.service.rendering import Renderer
-from krm_windows.service.resources import Resources
 from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system.directories import Directory
@@ -46,11 +45,9 @@ class Windows:
         self.below = _below(settings.directory, self.branch)
         # Renders again what was rendered; None where nothing is.
         self.renderer: Renderer | None = None
-        resources: Resources | None = None
         if settings.renew is not None:
             self.renderer = Renderer(self.branch, settings.renew)
-            resources = Resources(self.renderer, lambda: self._snapshot.commit)
-        self.evaluator = Evaluator(resources)
+        self.evaluator = Evaluator(self.renderer, lambda: self._snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()

@@ -384,7 +384,9 @@ class Writer:
         # Only `closesEarly: auto` asks for them, and they are read for each change.
         if self._renderer is None or not any(map(may_close_by_targets, versions)):
             return []
-        return self._renderer.resources(self._windows.snapshot.commit, stored)
+        # None where each cluster has its own: an audit is of all of them at once.
+        commit = self._windows.snapshot.commit
+        return self._renderer.resources(self._renderer.resource_files(commit, stored, None))
 
     def _new_file(self, snapshot: Snapshot, place: Place) -> str:
         settings = self._windows.settings

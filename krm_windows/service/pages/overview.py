@@ -11,6 +11,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.gate.timetable import Decision
+from krm_windows.schedule import timeline
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Read
 from krm_windows.service.pages.rendering import page, policy_url
@@ -93,14 +94,12 @@ async def show_overview(
 
 def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
     """Work out what holds on a cluster."""
-    evaluator = call.windows.evaluator
     try:
-        decision = evaluator.decide(stored, cluster, now)
-        zone = evaluator.timetable(stored, cluster).zone
+        timetable = call.windows.evaluator.timetable(stored, cluster)
     except Problem as problem:
         # A policy that is wrong has a row, too: it opens nothing, and somebody has to look at it.
         return Row(stored, cluster, None, None, problem.detail)
-    return Row(stored, cluster, decision, zone)
+    return Row(stored, cluster, timeline.decide(timetable, now), timetable.zone)
 
 
 def waits(call: Call, here: Row) -> Waits | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from krm_windows.schedule import timeline
 from krm_windows.service import waiting
 from krm_windows.service.settings import Clusters
 
@@ -279,7 +280,7 @@ def test_one_question_is_looked_for_once(serve: Serve, flux: Callable[..., str])
     windows = client.windows
 
     def find(cluster: str) -> Any:  # noqa: ANN401 - a future
-        decision = windows.evaluator.decide(stored, "north", SATURDAY)
+        decision = timeline.decide(windows.evaluator.timetable(stored, "north"), SATURDAY)
         waits = windows.waiting.of(stored, cluster, decision, tip)
         assert waits.old != old
         return waits.asked
