@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -13,13 +13,10 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan.clocks import Today
-from krm_windows.policy import moments
-from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
@@ -54,7 +51,7 @@ from krm_windows.service.parameters import (
     Strict,
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
-from krm_windows.service.problems import Problem, bad_request, json_body
+from krm_windows.service.problems import Problem, json_body
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
 # Who asks what waits has it after so many seconds, or asks again.
@@ -327,15 +324,19 @@ async def add_override(
 ) -> Response:
     """Open or close a policy until a given time: in Git now, in a cluster once it is applied."""
     body, _ = await call.body(JSON)
-    wanted = _wanted(call, body)
+    try:
+        asked = models.Override.model_validate(bodies.parsed_object(body))
+    except ValidationError as error:
+        raise problems.invalid(error) from None
     now = call.windows.now()
     # Named before it is made, so that the answer to a repetition has the same name.
-    name = wanted.name or overrides.default_name(wanted.state, now)
-    change = partial(overrides.made, request=replace(wanted, name=name), at=now)
+    name = asked.name or overrides.default_name(asked.state, now)
+    request = asked.request(asked.requested_by or call.caller.name, name=name)
+    change = partial(overrides.made, request=request, at=now)
     # Path and body: the same key for another override is refused.
     url = call.request.url
     digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + body).hexdigest()
-    order = Order(call.caller, wanted.reason, if_match, urgent=True, override=name)
+    order = Order(call.caller, asked.reason, if_match, urgent=True, override=name)
     order = replace(order, key=idempotency_key, digest=digest)
     outcome = await call.run(call.writer.change, call.place, change, order)
     return written(call, outcome, HTTPStatus.CREATED)
@@ -494,40 +495,6 @@ def _patch(call: Call, body: bytes) -> Change:
         return patched_cluster(policy, call.cluster, patch)
 
     return change
-
-
-def _wanted(call: Call, body: bytes) -> OverrideRequest:
-    """Return the override that the body asks for."""
-    try:
-        asked = models.Override.model_validate(bodies.parsed_object(body))
-    except ValidationError as error:
-        raise problems.invalid(error) from None
-    if (asked.length is None) is (asked.until is None):
-        raise bad_request("an override needs an end: give for, such as 2h, or until")
-    return OverrideRequest(
-        state=asked.state,
-        reason=asked.reason,
-        length=_length(asked.length),
-        until=asked.until,
-        ticket=asked.ticket,
-        requested_by=asked.requested_by or call.caller.name,
-        name=asked.name,
-        cluster=asked.cluster,
-        longest=moments.LONGEST,
-    )
-
-
-def _length(text: str | None) -> timedelta | None:
-    """Read how long an override holds; raises Problem for no length, and for none at all."""
-    if text is None:
-        return None
-    try:
-        found = moments.duration(text)
-    except RefusedError as error:
-        raise bad_request(f"for: {error}") from None
-    if not found:
-        raise bad_request("for must be longer than zero")
-    return found
 
 
 def _listed(stored: Stored) -> dict[str, object]:

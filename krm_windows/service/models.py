@@ -3,11 +3,22 @@
 Responses are written from the records of other rooms; a test compares each with its model.
 """
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
+
+from krm_windows.edit.overrides import OverrideRequest
+from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError
 
 
 def _without_defaults(schema: dict[str, Any]) -> None:
@@ -312,6 +323,30 @@ def _either(schema: dict[str, Any]) -> None:
     ]
 
 
+def _length(text: object) -> timedelta:
+    try:
+        found = moments.duration(str(text))
+    except RefusedError as error:
+        raise ValueError(str(error)) from None
+    if not found:
+        raise ValueError("must be longer than zero")
+    return found
+
+
+_Length = Annotated[
+    timedelta,
+    PlainValidator(_length),
+    WithJsonSchema(
+        {
+            "type": "string",
+            # Not nothing, such as `0h` or `00d`.
+            "pattern": r"^(?=\d*[dhm\d]*[1-9])(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
+            "examples": ["2h"],
+        }
+    ),
+]
+
+
 class Override(_Closed):
     """An override that is asked for: `for` or `until` says when it ends."""
 
@@ -319,16 +354,7 @@ class Override(_Closed):
 
     state: Literal["open", "closed"]
     reason: str = Field(min_length=1, max_length=500)
-    length: str | None = Field(
-        None,
-        alias="for",
-        description="How long, from now: 2h, 90m, 1d.",
-        # Not nothing, such as `0h` or `00d`; what reads it says why.
-        json_schema_extra={
-            "pattern": r"^(?=\d*[dhm\d]*[1-9])(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
-            "examples": ["2h"],
-        },
-    )
+    length: _Length = Field(_ABSENT, alias="for", description="How long, from now: 2h, 90m, 1d.")
     until: str | None = Field(
         None, description="Until when: 18:00, 2026-12-24, or an instant with an offset."
     )
@@ -336,3 +362,14 @@ class Override(_Closed):
     requested_by: str | None = Field(None, description="Who requested it (default: the caller).")
     name: str | None = Field(None, description="Its name (default: made from state and time).")
     cluster: str | None = Field(None, description="Only on this cluster (default: on all).")
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if (self.length is None) is (self.until is None):
+            raise ValueError("an override needs an end: give for, such as 2h, or until")
+        return self
+
+    def request(self, requested_by: str | None, **more: Any) -> OverrideRequest:  # noqa: ANN401
+        """Return what is asked for, with more that is known of it."""
+        given = self.model_dump() | {"requested_by": requested_by} | more
+        return OverrideRequest(**given, longest=moments.LONGEST)

@@ -1,59 +1,41 @@
 """The form that opens or closes for a while: checked, confirmed, and ended again."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Hashable
+from datetime import datetime
 from functools import partial
-from http import HTTPStatus
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from fastapi import Query
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.proposal import Proposal, Turn
-from krm_windows.gate.timetable import Decision
 from krm_windows.plan import clocks
-from krm_windows.policy import moments
-from krm_windows.policy.findings import RefusedError
-from krm_windows.results import Result, fails
-from krm_windows.service import parameters, routing
+from krm_windows.service import models, parameters, routing
 from krm_windows.service.admission import Call, OverrideCluster, OverridePolicy, ReadPolicy
 from krm_windows.service.pages import forms, policy
-from krm_windows.service.pages.forms import Form, Found
+from krm_windows.service.pages.forms import Form
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
-from krm_windows.service.problems import Problem, bad_request
-from krm_windows.service.writing import Order
+from krm_windows.service.problems import bad_request
+from krm_windows.service.writing import Change, Order
 
 _OVERRIDE = "/ui/policies/{namespace}/{name}/override"
 router = routing.pages()
-FIELDS = ("state", "for", "until", "reason", "ticket", "requested-by", "cluster")
+FIELDS = ("state", "for", "until", "reason", "ticket", "requestedBy", "cluster")
 """The fields of the form."""
 # So many fit a list to choose from; of more, the name is typed.
 MOST_CHOICES = 100
-_DEFAULT_LENGTH = "2h"
-# Where the policy has what the fields say.
-_PATHS = {
-    "state": "state",
-    "ends": "until",
-    "reason": "reason",
-    "ticket": "ticket",
-    "requestedBy": "requested-by",
+# By the field of the policy that has what a field of the form says.
+_PLACES = {name: name for name in FIELDS} | {"ends": "until"}
+# What is wrong with a field in the words of a person who has never seen a policy.
+_WRONG = {
+    "state": "Choose whether to open or to close.",
+    "for": "Give a duration such as 2h or 1h30m, or an end below, and leave the other empty.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What an override makes hold, on clusters where it makes the same hold."""
-
-    clusters: tuple[str, ...]
-    targets: tuple[str, ...]
-    was: Decision
-    now: Decision
-    zone: ZoneInfo
+_NO_REASON = "Give a reason in one line; everyone who waits can read it."
 
 
 @router.get(_OVERRIDE)
@@ -61,17 +43,13 @@ async def show_override_form(
     call: OverrideCluster, state: Annotated[str, Query()] = "open"
 ) -> Response:
     """Show the form."""
-    stored = call.stored()
-    form = Form(dict.fromkeys(FIELDS, ""))
     # So that a tired reader can confirm it as it is.
-    form.texts["for"] = _DEFAULT_LENGTH
-    form.texts["requested-by"] = call.caller.person.name
-    form.texts["cluster"] = call.cluster or ""
-    form.texts["state"] = state
-    return _answer(call, stored, form)
+    first = {"state": state, "for": "2h", "cluster": call.cluster or ""}
+    first["requestedBy"] = call.caller.person.name
+    return _answer(call, call.stored(), Form({**dict.fromkeys(FIELDS, ""), **first}))
 
 
-# Likewise: what is checked has not happened.
+# Apart from making it: what is checked has not happened, so that no line of the log says it did.
 @router.post(f"{_OVERRIDE}/check")
 async def check_override(call: ReadPolicy) -> Response:
     """Show what an override would do, to be confirmed; or the form, with what is wrong."""
@@ -82,18 +60,18 @@ async def check_override(call: ReadPolicy) -> Response:
     if sent.get("edit"):
         return _answer(call, stored, form)
     now = call.windows.now()
-    wanted = _wanted(call, stored, form, now)
-    if wanted is None:
+    request = _request(call, stored, form, now)
+    if request is None:
         return _answer(call, stored, form)
-    proposal = await call.run(_proposal, call, stored, form, wanted)
+    proposal = await call.run(_preview, call, stored, form, request, now)
     if proposal is None or form.fails:
         return _answer(call, stored, form)
     values = {
         "stored": stored,
         "here": policy.here(call, stored),
         "form": form,
-        "wanted": wanted,
-        "effects": _effects(proposal, wanted.cluster),
+        "wanted": request,
+        "effects": _effects(proposal, request.cluster),
     }
     return page(call, "confirm.html", values)
 
@@ -102,20 +80,21 @@ async def check_override(call: ReadPolicy) -> Response:
 async def make_override(call: OverridePolicy) -> Response:
     """Make the override that was confirmed."""
     stored = call.stored()
+    # Hidden fields come back as anything: they are read as if they had been typed.
     form = _sent_form(await call.form())
     now = call.windows.now()
-    # Hidden fields come back as anything: they are read as if they had been typed.
-    wanted = _wanted(call, stored, form, now)
-    if wanted is None:
+    request = _request(call, stored, form, now)
+    if request is None:
         return _answer(call, stored, form)
-    order = Order(call.caller, wanted.reason, urgent=True, override=wanted.name)
-    change = partial(overrides.made, request=wanted, at=now)
+    order = Order(call.caller, request.reason, urgent=True, override=request.name)
+    change = partial(overrides.made, request=request, at=now)
     outcome = await call.run(forms.try_change, call, form, change, order)
+    if outcome is not None:
+        return forms.done(call, outcome)
     # Whatever changed since it was confirmed: the form says it, with all that was typed.
-    if outcome is None:
-        await call.run(_proposal, call, call.stored(), form, wanted)
-        return _answer(call, stored, form)
-    return forms.done(call, outcome)
+    stored = call.stored()
+    await call.run(_preview, call, stored, form, request, now)
+    return _answer(call, stored, form)
 
 
 @router.post(f"{_OVERRIDE}/end")
@@ -127,11 +106,7 @@ async def end_override_on_page(call: OverrideCluster) -> Response:
         raise bad_request("the form does not name the override to end")
     change = partial(overrides.ended, name=name, cluster=call.cluster)
     # Ended in a hurry, as it was made: the message says what and where.
-    reason = f"End override {name} of {call.place.title}"
-    order = Order(call.caller, reason, urgent=True, override=name)
-    outcome = await call.run(call.writer.change, call.place, change, order)
-    call.note(outcome)
-    return forms.done(call, outcome)
+    return await _made(call, change, f"End override {name} of {call.place.title}", name)
 
 
 @router.post(f"{_OVERRIDE}/prune")
@@ -139,118 +114,73 @@ async def prune_overrides(call: OverridePolicy) -> Response:
     """Take all overrides away that are over."""
     await call.form()
     change = partial(overrides.pruned, at=call.windows.now())
-    reason = f"Remove overrides of {call.place.title} that are over"
-    order = Order(call.caller, reason, urgent=True)
+    return await _made(call, change, f"Remove overrides of {call.place.title} that are over")
+
+
+async def _made(call: Call, change: Change, reason: str, name: str | None = None) -> Response:
+    order = Order(call.caller, reason, urgent=True, override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
     call.note(outcome)
     return forms.done(call, outcome)
 
 
 def _sent_form(sent: dict[str, str]) -> Form:
-    texts = {name: sent.get(name, "").strip() for name in FIELDS}
-    return Form(texts)
+    return Form({name: sent.get(name, "").strip() for name in FIELDS})
 
 
-def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> OverrideRequest | None:
+def _request(call: Call, stored: Stored, form: Form, now: datetime) -> OverrideRequest | None:
     """Return the override that the form asks for; None where the form says what is wrong."""
-    texts = form.texts
-    if texts["state"] not in overrides.STATES:
-        form.add("state", "Choose whether to open or to close.")
-    length = _length(form)
-    if texts["cluster"]:
-        # An unknown one is a problem, and said to be one.
-        call.windows.evaluator.version(stored, texts["cluster"])
-    # An instant from here on: what is confirmed is what is made.
-    zone = overrides.zone_of_ends(stored.config, texts["cluster"] or None)
-    ends = overrides.end(texts["until"], overrides.minute(now), zone)
-    if length is not None:
-        ends = overrides.until(now, length).astimezone(zone).isoformat(timespec="minutes")
+    cluster = form.texts["cluster"] or None
+    # An unknown one is a problem, and said to be one.
+    call.windows.evaluator.version(stored, cluster)
     try:
-        reason = parameters.line(texts["reason"])
+        form.texts["reason"] = parameters.line(form.texts["reason"])
     except ValueError:
-        form.add("reason", "Give a reason in one line; everyone who waits can read it.")
+        form.add("reason", _NO_REASON)
+    given = {name: text for name, text in form.texts.items() if text}
+    try:
+        asked = models.Override.model_validate({"reason": "-", **given})
+    except ValidationError as error:
+        for each in error.errors():
+            # What is about no field is about both that say when it ends.
+            name = str((*each["loc"], "for")[0])
+            form.add(name, _WRONG.get(name, each["msg"]))
+        return None
     if form.fails:
         return None
-    return OverrideRequest(
-        state=texts["state"],
-        reason=reason,
-        until=ends,
-        ticket=texts["ticket"] or None,
-        requested_by=texts["requested-by"] or None,
-        # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
-        name=overrides.default_name(texts["state"], now),
-        cluster=texts["cluster"] or None,
-        longest=moments.LONGEST,
-    )
+    # An instant from here on: what is confirmed is what is made.
+    zone = overrides.zone_of_ends(stored.config, cluster)
+    ends = overrides.end(asked.until or "", overrides.minute(now), zone)
+    if asked.length is not None:
+        ends = overrides.until(now, asked.length).astimezone(zone).isoformat(timespec="minutes")
+    # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
+    name = overrides.default_name(asked.state, now)
+    return asked.request(asked.requested_by, name=name, length=None, until=ends)
 
 
-def _length(form: Form) -> timedelta | None:
-    """Return for how long; None where the form has a moment instead, or says what is wrong."""
-    # Exactly one of both, as `override` wants it.
-    text, until = form.texts["for"], form.texts["until"]
-    if until and text:
-        form.add("for", "Give a duration or an end, and leave the other empty.")
-        return None
-    if until:
-        return None
-    # In the form's own words: a person reads it, who has never seen a policy.
-    try:
-        length = moments.duration(text)
-    except RefusedError:
-        form.add("for", "Give a duration such as 2h or 1h30m, or an end below.")
-        return None
-    if not length:
-        form.add("for", "It must last at least one minute.")
-    return length
-
-
-def _proposal(call: Call, stored: Stored, form: Form, wanted: OverrideRequest) -> Proposal | None:
+def _preview(
+    call: Call, stored: Stored, form: Form, request: OverrideRequest, now: datetime
+) -> Proposal | None:
     """Work out what would come of it, and put what is in its way beside the fields."""
-    now = call.windows.now()
-    try:
-        change = partial(overrides.made, request=wanted, at=now)
-        proposal = call.writer.preview(stored, change, Order(call.caller, urgent=True))
-    except Problem as problem:
-        form.general.append(Found(problem.detail))
-        return None
-    # It is urgent: no finding of an audit of years to come is in its way.
-    errors = [result for result in proposal.compiled if fails([result])]
-    form.place(errors, _paths(wanted, errors))
+    change = partial(overrides.made, request=request, at=now)
+    order = Order(call.caller, urgent=True)
+    proposal = forms.preview(call, form, stored, change, order)
+    if proposal is not None:
+        form.place(forms.found_of(proposal, order), f"overrides.{request.name}", _PLACES)
     return proposal
 
 
-def _paths(wanted: OverrideRequest, errors: list[Result]) -> dict[str, str]:
-    paths: dict[str, str] = {}
-    for error in errors:
-        # `spec.clusters.south.overrides.open-20261123-0221.ends` is the field `until`.
-        place, _, name = error.path.rpartition(".")
-        if place.endswith(f"overrides.{wanted.name}") and name in _PATHS:
-            paths[error.path] = _PATHS[name]
-    return paths
-
-
-def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
-    groups: dict[Effect, list[str]] = {}
-    # Of a thousand clusters most are alike: they share an effect, and are named together.
-    for turn in _turns(proposal, cluster):
-        # Of the policy as it will be: the targets that open are its own.
-        timetable = turn.timetable
-        targets = tuple(map(str, timetable.targets))
-        effect = Effect((), targets, turn.was, turn.now, timetable.zone)
-        groups.setdefault(effect, []).append(timetable.cluster or "")
-    found: list[Effect] = []
-    for effect, names in groups.items():
-        # A policy without clusters holds on whichever has it, under no name.
-        clusters = tuple(filter(None, names))
-        found.append(replace(effect, clusters=clusters))
-    return found
-
-
-def _turns(proposal: Proposal, cluster: str | None) -> Iterator[Turn]:
+def _effects(proposal: Proposal, cluster: str | None) -> list[list[Turn]]:
+    """Return what changes, clusters together where the same holds before and after."""
+    groups: dict[Hashable, list[Turn]] = {}
     for turn in proposal.turns:
+        there = turn.timetable
         # Of one cluster alone: nothing changes on the others.
-        if cluster in (None, turn.timetable.cluster):
-            yield turn
+        if cluster in (None, there.cluster):
+            # Of the policy as it will be: the targets that open are its own.
+            key = tuple(map(str, there.targets)), there.zone.key, turn.was, turn.now
+            groups.setdefault(key, []).append(turn)
+    return list(groups.values())
 
 
 def _clock(stored: Stored, cluster: str) -> str:
@@ -267,9 +197,6 @@ def _clock(stored: Stored, cluster: str) -> str:
 
 
 def _answer(call: Call, stored: Stored, form: Form) -> Response:
-    status = HTTPStatus.OK
-    if form.fails:
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
     values = {
         "stored": stored,
         "here": policy.here(call, stored),
@@ -278,4 +205,4 @@ def _answer(call: Call, stored: Stored, form: Form) -> Response:
         "most_choices": MOST_CHOICES,
         "clock": _clock(stored, form.texts["cluster"]),
     }
-    return page(call, "override.html", values, status)
+    return page(call, "override.html", values, form.status)

@@ -6,36 +6,36 @@ from starlette.responses import Response
 
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
-from krm_windows.krm import EditError, InputError, KubeObject, Value
+from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
-from krm_windows.service import parameters, permissions, routing
+from krm_windows.preview.difference import alike
+from krm_windows.service import parameters, routing
 from krm_windows.service.admission import Call, ReadWindow, WriteWindow
 from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, bad_request
-from krm_windows.service.writing import Change, Order, Outcome, entity_tag
+from krm_windows.service.writing import Change, Order, entity_tag
 
 _WINDOW = "/ui/policies/{namespace}/{name}/window"
 router = routing.pages()
 FIELDS = ("opens", "closes", "duration", "description")
 """The fields of a window that the form changes."""
+# A finding about the window as a whole is most often about its end.
+_PLACES = {name: name for name in FIELDS} | {"": "closes"}
 
 
 @router.get(_WINDOW)
 async def show_window_form(call: WriteWindow) -> Response:
     """Show the form with the window as it is."""
     stored = call.stored()
-    window = call.window
-    texts = _texts(stored, window, call.cluster)
+    texts = _texts(call, stored, call.window)
     # Without a name it is the form of a window that is not there yet.
-    if window and not any(texts.values()):
-        raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
-    # What the form begins from: whatever comes after it has happened meanwhile.
-    seen = await call.run(forms.latest, call, stored)
-    form = Form({"reason": "", "name": window, **texts}, texts, _tag(stored), seen)
+    if call.window and not any(texts.values()):
+        raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {call.window!r}")
+    form = Form({"reason": "", "name": call.window, **texts}, texts, _tag(stored))
     return _answer(call, stored, form, None)
 
 
@@ -54,9 +54,14 @@ async def save_window(call: WriteWindow) -> Response:
     """Save the change, or say why not."""
     stored = call.stored()
     form = _sent_form(call, stored, await call.form())
-    _check_reason(form)
+    try:
+        form.texts["reason"] = parameters.line(form.texts["reason"])
+    except ValueError:
+        form.add("reason", "Give a reason in one line; it becomes the commit message.")
     if not form.fails:
-        outcome = await call.run(_save, call, form)
+        # Only the version that the form was made from is changed (RFC 9110, 13.1.1).
+        order = Order(call.caller, form.texts["reason"], if_match=form.etag)
+        outcome = await call.run(forms.try_change, call, form, _change(call, form), order)
         if outcome is not None and outcome.commit is not None:
             return forms.done(call, outcome)
         if outcome is not None:
@@ -70,32 +75,18 @@ async def save_window(call: WriteWindow) -> Response:
 
 
 def _sent_form(call: Call, stored: Stored, sent: dict[str, str]) -> Form:
-    texts = {name: sent.get(name, "").strip() for name in (*FIELDS, "reason", "remove")}
-    # A window that is there keeps its name: another one would be another window.
-    texts["name"] = call.window or sent.get("name", "").strip()
+    texts = {name: sent.get(name, "").strip() for name in (*FIELDS, "reason", "remove", "name")}
     was = {name: sent.get(f"was-{name}", "") for name in FIELDS}
-    etag = sent.get("etag", "")
-    if not etag:
+    form = Form(texts, was, sent.get("etag", ""))
+    if not form.etag:
         raise bad_request("the form has no version of the policy")
-    form = Form(texts, was, etag, sent.get("seen", ""))
+    # A window that is there keeps its name: another one would be another window.
+    texts["name"] = call.window or texts["name"]
     if not texts["name"]:
         form.add("name", "A window needs a name, such as working-week.")
-    elif not call.window and any(_texts(stored, texts["name"], call.cluster).values()):
+    elif not call.window and any(_texts(call, stored, texts["name"]).values()):
         form.add("name", "A window with this name already exists.")
     return form
-
-
-def _check_reason(form: Form) -> None:
-    try:
-        form.texts["reason"] = parameters.line(form.texts["reason"])
-    except ValueError:
-        form.add("reason", "Give a reason in one line; it becomes the commit message.")
-
-
-def _save(call: Call, form: Form) -> Outcome | None:
-    # Only the version that the form was made from is changed (RFC 9110, 13.1.1).
-    order = Order(call.caller, form.texts["reason"], if_match=form.etag)
-    return forms.try_change(call, form, _change(call, form), order)
 
 
 def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
@@ -103,12 +94,10 @@ def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
     # Under no name, or another's, there is nothing to compare.
     if form.found.get("name"):
         return None
-    try:
-        proposal = call.writer.preview(stored, _change(call, form), Order(call.caller))
-    except Problem as problem:
-        form.general.append(Found(problem.detail))
-        return None
-    form.place(proposal.results, _paths(call, form.texts["name"]))
+    order = Order(call.caller)
+    proposal = forms.preview(call, form, stored, _change(call, form), order)
+    if proposal is not None:
+        form.place(forms.found_of(proposal, order), f"windows.{form.texts['name']}", _PLACES)
     return proposal
 
 
@@ -116,48 +105,25 @@ def _change(call: Call, form: Form) -> Change:
     # Null takes it out; on one cluster, it takes out what the policy has for all.
     window: Value = None
     if not form.texts.get("remove"):
-        window = _changed(form)
-    return _with(call, form.texts["name"], window)
-
-
-def _with(call: Call, name: str, window: Value) -> Change:
-    cluster = call.cluster
-    part: Value = {"windows": {name: window}}
+        # What they left alone may have changed; what is empty is taken out (RFC 7386).
+        typed = {name: form.texts[name] for name in FIELDS if form.texts[name] != form.was[name]}
+        window = {name: text or None for name, text in typed.items()}
+    part: Value = {"windows": {form.texts["name"]: window}}
 
     def change(config: KubeObject) -> KubeObject:
-        if cluster is None:
+        if call.cluster is None:
             return patched(config, {"spec": part})
-        return patched_cluster(config, cluster, part)
+        return patched_cluster(config, call.cluster, part)
 
     return change
 
 
-def _may_remove(call: Call, stored: Stored) -> bool:
-    """Say whether the caller may remove the window: with it may go more than hours."""
-    try:
-        removed = _with(call, call.window, None)(stored.config)
-        permissions.check(call.caller, stored.config, removed)
-    except (Problem, InputError, EditError):
-        return False
-    return True
-
-
-def _changed(form: Form) -> dict[str, Value]:
-    """Return a merge patch of what somebody typed: what they left alone may have changed."""
-    patch: dict[str, Value] = {}
-    for name in FIELDS:
-        text = form.texts[name]
-        if text == form.was[name]:
-            continue
-        # What is empty is taken out (RFC 7386).
-        patch[name] = text or None
-    return patch
-
-
 def _take_over(call: Call, stored: Stored, form: Form) -> None:
     """Begin again from the version that is there now, and keep what was typed."""
-    form.meanwhile = forms.since(call, stored, form.seen)
-    now = _texts(stored, form.texts["name"], call.cluster)
+    for entry in call.windows.history(stored, 1):
+        subject = entry.message.partition("\n")[0]
+        form.general.append(Found(f"The last change is {subject!r}, by {entry.author.name}."))
+    now = _texts(call, stored, form.texts["name"])
     for name in FIELDS:
         # Three versions: as it was, as somebody else made it, as it was typed here.
         if form.texts[name] == form.was[name]:
@@ -167,48 +133,22 @@ def _take_over(call: Call, stored: Stored, form: Form) -> None:
             form.add(name, said)
     form.was = now
     form.etag = _tag(stored)
-    form.seen = forms.latest(call, stored)
 
 
-def _texts(stored: Stored, window: str, cluster: str | None) -> dict[str, str]:
+def _texts(call: Call, stored: Stored, window: str) -> dict[str, str]:
     """Return the fields of a window as the file has them, on a cluster with what it changes."""
     spec = stored.config.get("spec")
-    if cluster is not None:
-        own = stored.config.get("spec", "clusters", cluster)
-        if own is not None:
-            spec = merge(spec, own)
+    if call.cluster is not None:
+        spec = merge(spec, stored.config.get("spec", "clusters", call.cluster) or {})
     found = _at(_at(spec, "windows"), window)
-    texts: dict[str, str] = {}
     # Numbers and dates of YAML are texts here, as the file has them.
-    for name in FIELDS:
-        text = _at(found, name)
-        texts[name] = ""
-        if text is not None:
-            texts[name] = str(text).strip()
-    return texts
+    texts = {name: _at(found, name) for name in FIELDS}
+    return {name: "" if text is None else str(text).strip() for name, text in texts.items()}
 
 
 def _at(value: Value, name: str) -> Value:
     # The file may hold anything: a list of windows, or a text.
-    if isinstance(value, dict):
-        return value.get(name)
-    return None
-
-
-def _paths(call: Call, window: str) -> dict[str, str]:
-    """Return the paths at which something may be found, with the field of the form they mean."""
-    cluster = call.cluster
-    places = [f"spec.windows.{window}"]
-    # What a cluster changes is found at its own entry, or at the policy's that it is merged with.
-    if cluster is not None:
-        places.append(f"spec.clusters.{cluster}.windows.{window}")
-    paths: dict[str, str] = {}
-    for place in places:
-        # A finding about the window as a whole is most often about its end.
-        paths[place] = "closes"
-        for name in FIELDS:
-            paths[f"{place}.{name}"] = name
-    return paths
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _clock(stored: Stored, cluster: str | None) -> str:
@@ -221,36 +161,24 @@ def _clock(stored: Stored, cluster: str | None) -> str:
 
 
 def _answer(
-    call: Call,
-    stored: Stored,
-    form: Form,
-    proposal: Proposal | None,
-    action: str = "",
+    call: Call, stored: Stored, form: Form, proposal: Proposal | None, action: str = ""
 ) -> Response:
-    status = HTTPStatus.OK
-    # The page is the same; the status is for programs, and for who watches them.
-    if form.is_conflict:
-        status = HTTPStatus.CONFLICT
-    elif form.fails:
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-    changes: list[object] = []
-    # Without a proposal, the form says why.
-    if proposal is not None:
-        changes = list(forms.differences(proposal))
+    # Without a proposal, the form says why. Of a thousand clusters, those that the change leaves
+    # alone are not named.
+    moved = [each for each in proposal.differences if each.changes] if proposal else []
     values = {
         "stored": stored,
         "cluster": call.cluster,
         "window": call.window,
-        "may_remove": _may_remove(call, stored),
         "form": form,
         "action": action,
         "proposal": proposal,
-        "changes": changes,
+        "changes": alike(moved),
         "clock": _clock(stored, call.cluster),
         "days": call.windows.settings.days_compared,
         "here": policy.here(call, stored),
     }
-    return page(call, "window.html", values, status)
+    return page(call, "window.html", values, form.status)
 
 
 def _tag(stored: Stored) -> str:

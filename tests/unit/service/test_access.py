@@ -526,7 +526,7 @@ def test_a_session_and_a_form_outlive_a_restart(serve: Any, tmp_path: Path) -> N
         "state": "open",
         "for": "2h",
         "reason": "r",
-        "requested-by": "a",
+        "requestedBy": "a",
     }
     asked = "POST", "/ui/policies/flux-system/week/override", urlencode(fields).encode()
     windows = before.windows

@@ -259,7 +259,7 @@ OVERRIDE = {
     "until": "",
     "reason": "CVE-2026-1 <script>",
     "ticket": "OPS-7",
-    "requested-by": "Ada",
+    "requestedBy": "Ada",
     "cluster": "",
 }
 
@@ -613,7 +613,6 @@ def test_a_shallow_clone_does_not_know_all_changes(
     [
         ("https://forge.test/1?a=b", True),
         ("javascript:alert(1)", False),
-        ("https://[forge.test/1", False),
         ("", False),
     ],
 )
@@ -649,7 +648,7 @@ def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
     """Whatever is in its fields, and in the query, the answer is one that a person can read."""
     form = get(client, f"{PAGE}/window")
     kept = {name: form.fields[name] for name in ("form-token", "etag")}
-    names = ("name", "opens", "closes", "duration", "was-opens", "seen", "for", "until", "cluster")
+    names = ("name", "opens", "closes", "duration", "was-opens", "for", "until", "cluster")
     fields = {**dict.fromkeys(names, text), **kept, "reason": "Why", "state": "open"}
     fields["override"] = text
     for path in ("window", "window/preview", "override", "override/check", "override/end"):
