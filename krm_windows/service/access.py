@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import stat
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -37,8 +36,6 @@ _SIGNED = "HS256"
 _MOST = 1 << 20
 _SECRET = 32
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
-# A file of tokens is looked at again after so long.
-_FRESH_SECONDS = 1.0
 # What a name in a commit cannot have (git-commit(1)): it would end there.
 _UNNAMED = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST = 200
@@ -299,8 +296,6 @@ class _TokenFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
-        self._looked = 0.0
         self._seen: tuple[int, int, int] | None = None
         self._tokens: tuple[_Token, ...] = ()
         self._load()
@@ -317,27 +312,22 @@ class _TokenFile:
 
     def current(self) -> tuple[_Token, ...]:
         """Return the tokens as the file has them now; as it had them, where it is broken now."""
-        if time.monotonic() - self._looked > _FRESH_SECONDS:
-            with self._lock:
-                try:
-                    self._load()
-                except (WorkspaceError, OSError):
-                    # Half written, or gone for a moment: whoever was known is known.
-                    self._looked = time.monotonic()
+        # Half written, or gone for a moment: whoever was known is known.
+        with suppress(WorkspaceError, OSError):
+            self._load()
         return self._tokens
 
     def _load(self) -> None:
-        self._looked = time.monotonic()
         state = self._path.stat()
+        seen = (state.st_ctime_ns, state.st_size, state.st_ino)
+        if seen == self._seen:
+            return
+        self._seen = seen
         # Whoever may write it may let themselves in, as `admin`.
         if stat.S_ISREG(state.st_mode) and state.st_mode & _OTHERS_MAY_WRITE:
             raise WorkspaceError(f"{self._path}: others may write it: chmod go-w {self._path}")
-        seen = (state.st_mtime_ns, state.st_size, state.st_ino)
-        if seen == self._seen:
-            return
         text = bounded.read_file(self._path, most=_MOST).decode(errors="replace")
         self._tokens = _read_tokens(self._path, text)
-        self._seen = seen
 
 
 def _read_tokens(path: Path, text: str) -> tuple[_Token, ...]:

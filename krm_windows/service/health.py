@@ -41,19 +41,22 @@ async def get_metrics(call: Anybody) -> Response:
     windows = call.windows
     snapshot = windows.snapshot
     gauges = {
-        "policies": ("Policies that are served.", len(list(snapshot.every()))),
-        "unreadable_files": (
+        "krm_windows_policies": ("Policies that are served.", len(list(snapshot.every()))),
+        "krm_windows_unreadable_files": (
             "Files that may hold policies and cannot be read.",
             len(snapshot.unreadable),
         ),
-        "ready": ("Whether the repository can be read and written.", not windows.problem),
+        "krm_windows_ready": (
+            "Whether the repository can be read and written.",
+            not windows.problem,
+        ),
     }
     # Unknown is neither: an alert waits for the first try.
     if windows.settings.remote is not None and windows.reach != "NotTried":
         text = "Whether the remote could be fetched when it was last tried."
-        gauges["remote_reached"] = (text, windows.reach == "Reached")
+        gauges["krm_windows_remote_reached"] = (text, windows.reach == "Reached")
     registry = CollectorRegistry()
     for name, (text, number) in gauges.items():
-        Gauge(f"krm_windows_{name}", text, registry=registry).set(number)
+        Gauge(name, text, registry=registry).set(number)
     body = generate_latest(registry) + generate_latest(call.service.log.registry)
     return Response(body, headers={"Content-Type": METRICS})

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import API_VERSION, KIND
-from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.reading import SUFFIXES
 
@@ -81,11 +79,10 @@ class Unreadable:
 class Snapshot:
     """The policies of a commit, by namespace and name; several files may have one of a name.
 
-    `files` are those that may hold one, by path.
+    `parsed` is what each content holds, by its object.
     """
 
     commit: str
-    files: Mapping[str, File]
     policies: Mapping[tuple[str, str], tuple[Stored, ...]]
     unreadable: tuple[Unreadable, ...]
     parsed: Mapping[str, Parsed]
@@ -98,63 +95,25 @@ class Snapshot:
 
 def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Snapshot:
     """Read the policies of a commit below a directory; what `before` has read is taken from it."""
-    files = _changed(branch, commit, below, before)
-    if files is None:
-        files = {file.path: file for file in branch.files(commit, below) if _may_hold_one(file)}
-    # By object, so that a file that was moved is not parsed again.
-    parsed = dict(before.parsed) if before is not None else {}
-    for file in files.values():
-        if file.blob not in parsed:
-            parsed[file.blob] = _parsed(branch.contents([file.blob], file.size)[file.blob])
-    return _snapshot(commit, files, parsed)
-
-
-def _snapshot(commit: str, files: Mapping[str, File], parsed: Mapping[str, Parsed]) -> Snapshot:
+    files = [file for file in branch.files(commit, below) if _may_hold_one(file)]
+    # By object: a file that was moved is not parsed again, and of what is gone, nothing is kept.
+    known = before.parsed if before is not None else {}
+    parsed: dict[str, Parsed] = {}
     policies: dict[tuple[str, str], tuple[Stored, ...]] = {}
     unreadable: list[Unreadable] = []
-    for path in sorted(files):
-        file = files[path]
-        found = parsed[file.blob]
+    for file in files:
+        found = known.get(file.blob)
+        if found is None:
+            found = _parsed(branch.contents([file.blob], file.size)[file.blob])
+        parsed[file.blob] = found
         # It is listed, so that somebody sees it; the other files are served.
         if isinstance(found, str):
-            unreadable.append(Unreadable(path, found))
+            unreadable.append(Unreadable(file.path, found))
             continue
         for namespace, name, config in found:
-            stored = Stored(namespace, name, path, file.mode, file.blob, config)
+            stored = Stored(namespace, name, file.path, file.mode, file.blob, config)
             policies[namespace, name] = (*policies.get((namespace, name), ()), stored)
-    # Of what is gone, nothing is kept.
-    kept = {file.blob: parsed[file.blob] for file in files.values()}
-    return Snapshot(commit, files, policies, tuple(unreadable), kept)
-
-
-def _changed(
-    branch: Branch,
-    commit: str,
-    below: str,
-    before: Snapshot | None,
-) -> dict[str, File] | None:
-    """Return the files by what differs from an earlier commit; None where all have to be listed."""
-    if before is None:
-        return None
-    try:
-        differing = list(chain.from_iterable(branch.differences(before.commit, commit)))
-    except WorkspaceError:
-        # A commit that no branch has any more may be gone.
-        return None
-    files = dict(before.files)
-    for path in {each.path for each in differing if each is not None}:
-        if not _is_below(path, below):
-            continue
-        # It may have been removed, or be a link or a submodule now.
-        files.pop(path, None)
-        file = branch.file(commit, path)
-        if file is not None and _may_hold_one(file):
-            files[path] = file
-    return files
-
-
-def _is_below(path: str, directory: str) -> bool:
-    return not directory or path.startswith(f"{directory}/")
+    return Snapshot(commit, policies, tuple(unreadable), parsed)
 
 
 def _may_hold_one(file: File) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from krm_windows.gate.timetable import Decision
@@ -215,7 +216,8 @@ class Waiting:
 def _read(printed: bytes) -> Found:
     """Read what `pending -o json` prints."""
     targets = json.loads(printed)["targets"]
-    names = {commit["commit"] for target in targets for commit in target["commits"] or ()}
+    commits = chain.from_iterable(target["commits"] or () for target in targets)
+    names = {commit["commit"] for commit in commits}
     is_complete = all(target["pending"] is not None for target in targets)
     size = _ANSWER + _GROWTH * len(printed)
     return Found(tuple(map(_target, targets)), len(names), is_complete, size)

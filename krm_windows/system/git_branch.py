@@ -246,13 +246,6 @@ class Branch:
         """Return a commit and those before it on the way of first parents, newest first."""
         return [each.commit for each in islice(self.objects.first_parents(commit), count)]
 
-    def differences(self, old: str, new: str) -> Iterator[tuple[File | None, File | None]]:
-        """Yield each file that two commits differ in: as it was, and as it is."""
-        before, after = (self.objects.whole(each).tree for each in (old, new))
-        for path, *sides in self.objects.differences(before, after, _MOST_FILES):
-            was, now = (node and File(path, f"{node.mode:06o}", node.name, 0) for node in sides)
-            yield was, now
-
     def person(self) -> Person | None:
         """Return whom Git itself would name in a commit; None where nobody is set."""
         name, email = self.git.setting("user.name"), self.git.setting("user.email")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import chain
 
 from starlette.responses import RedirectResponse, Response
 
@@ -46,8 +47,8 @@ class Form:
     def fails(self) -> bool:
         """Whether anything is an error."""
         # A warning keeps nobody from saving: it is shown, as `check` shows it.
-        every = [self.general, *self.found.values()]
-        return any(each.severity is Severity.ERROR for found in every for each in found)
+        every = chain(self.general, *self.found.values())
+        return any(each.severity is Severity.ERROR for each in every)
 
     @property
     def status(self) -> HTTPStatus:

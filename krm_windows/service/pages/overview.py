@@ -49,26 +49,7 @@ class Row:
         """Open, closed or unknown."""
         if self.decision is None:
             return "unknown"
-        if self.decision.open:
-            return "open"
-        return "closed"
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Rows of a page; `count` is how many there are in all, None where that was not worked out.
-
-    `following` is where the next page begins, None after the last.
-    """
-
-    rows: tuple[Row, ...]
-    count: int | None
-    start: int
-    following: int | None
-
-    def counted(self, state: str) -> int:
-        """Return how many rows of the page are in a state."""
-        return sum(row.state == state for row in self.rows)
+        return "open" if self.decision.open else "closed"
 
 
 @router.get("/")
@@ -80,16 +61,8 @@ async def show_overview(
     start: Continue = 0,
 ) -> Response:
     """Show what is open now."""
-    listing = await call.run(_listing, call, words, state, start)
-    values = {
-        "words": words,
-        "state": state,
-        "listing": listing,
-        "next_url": _address(words, state, listing.following),
-        "first_url": _address(words, state, 0),
-        "snapshot": call.windows.snapshot,
-    }
-    return page(call, "overview.html", values)
+    found = await call.run(_values, call, words, state, start)
+    return page(call, "overview.html", found)
 
 
 def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
@@ -113,41 +86,47 @@ def waits(call: Call, here: Row) -> Waits | None:
     return windows.waiting.of(here.stored, here.cluster, here.decision, windows.snapshot.commit)
 
 
-def _listing(call: Call, words: str, state: str, start: int) -> Listing:
+def _values(call: Call, words: str, state: str, start: int) -> dict[str, object]:
     now = call.windows.now()
     # Names alone: what holds is worked out for the rows of this page.
     places = list(_places(call, words))
-    found: list[Row] = []
-    following = start
+    rows: list[Row] = []
+    after = start
     # Rows are numbered by their names, so that a page is found again however hours move.
     for stored, cluster in places[start : start + _MOST_LOOKED_AT]:
-        if len(found) == _ROWS:
+        if len(rows) == _ROWS:
             break
-        following += 1
+        after += 1
         here = row(call, stored, cluster, now)
         if state in ("", here.state):
-            found.append(_completed(call, here))
-    # How many are open in all would take a decision for each of them.
-    count = None
-    if not state:
-        count = len(places)
-    # By how many were looked at, and not by how many were found.
-    after = None
-    if following < len(places):
-        after = following
-    return Listing(tuple(found), count, start, after)
+            rows.append(_completed(call, here))
+    # What was looked for goes on to the next page.
+    query = {name: text for name, text in {"q": words, "state": state}.items() if text}
+    return {
+        "words": words,
+        "state": state,
+        "rows": rows,
+        # How many are open in all would take a decision for each of them.
+        "count": None if state else len(places),
+        "start": start,
+        # By how many were looked at, and not by how many were found.
+        "following": after if after < len(places) else None,
+        "first_url": f"/?{urlencode(query)}",
+        "next_url": f"/?{urlencode({**query, 'continue': after})}",
+        "snapshot": call.windows.snapshot,
+    }
 
 
 def _completed(call: Call, here: Row) -> Row:
-    stored = here.stored
-    file = None
+    """Return a row with what the first page alone says of it."""
+    stored, windows = here.stored, call.windows
     # Of one name in several files, the file says which.
-    if len(call.windows.snapshot.policies[stored.namespace, stored.name]) > 1:
-        file = stored.file
+    several = len(windows.snapshot.policies[stored.namespace, stored.name]) > 1
+    file = stored.file if several else None
     url = policy_url(stored.namespace, stored.name, cluster=here.cluster, file=file)
     # Without the clusters' directories, of no row anything would be known.
-    found = waits(call, here) if call.windows.waiting.clusters is not None else None
-    change = next(iter(call.windows.history(stored, 1)), None)
+    found = waits(call, here) if windows.waiting.clusters is not None else None
+    change = next(iter(windows.history(stored, 1)), None)
     return replace(here, change=change, url=url, waits=found)
 
 
@@ -162,14 +141,3 @@ def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:
             name = (cluster or "").lower()
             if all(word in name for word in left):
                 yield stored, cluster
-
-
-def _address(words: str, state: str, start: int | None) -> str:
-    # After the last page there is none.
-    if start is None:
-        return ""
-    # What was looked for goes on to the next page.
-    query = {"q": words, "state": state}
-    if start:
-        query["continue"] = str(start)
-    return f"/?{urlencode({name: text for name, text in query.items() if text})}"

@@ -1,7 +1,6 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated
@@ -14,7 +13,6 @@ from krm_windows.edit.overrides import ListedOverride, Phase
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
-from krm_windows.policy.model import Spec
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.stages import RenderedDirectory
@@ -27,33 +25,13 @@ from krm_windows.service.pages.rendering import address, page, policy_url
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
-from krm_windows.service.waiting import Waits
 from krm_windows.service.writing import entity_tag
-from krm_windows.system.git_branch import Entry
 
 # A policy may name a thousand clusters: more are on the first page, and one at a time here.
 _MOST_CLUSTERS = 50
 _COMMITS = 15
 _POLICY = "/ui/policies/{namespace}/{name}"
 router = routing.pages()
-
-
-@dataclass(frozen=True, slots=True)
-class RuleWords:
-    """A window, freeze or override in words; `kind` is the field of the spec that has it."""
-
-    kind: str
-    name: str
-    words: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a policy says, and what wins, from the strongest on."""
-
-    rules: tuple[RuleWords, ...]
-    order: tuple[str, ...]
 
 
 @router.get(_POLICY)
@@ -99,6 +77,7 @@ def _values(
         shown = (cluster,)
     zone = overrides.zone_of_ends(stored.config, cluster)
     rows = [overview.row(call, stored, name, now) for name in shown]
+    history = call.windows.history(stored, _COMMITS)
     # What can be said however wrong the policy is; the rest follows below.
     values: dict[str, object] = {
         "stored": stored,
@@ -106,11 +85,14 @@ def _values(
         "cluster": cluster,
         "clusters": clusters,
         "rows": rows,
-        "waits": _waits(call, rows, clusters),
+        # Where the page is of one cluster, or of a policy that names none.
+        "waits": overview.waits(call, rows[0]) if cluster or len(clusters) < 2 else None,  # noqa: PLR2004
         "branch": call.windows.branch.name,
-        "history": call.windows.history(stored, _COMMITS),
+        "history": history,
         "is_shallow": call.windows.branch.layout.is_shallow,
-        "saved": _saved(call, stored, saved),
+        # Anybody can write an address: it is said only of a commit that did change the file. It may
+        # have been some commits ago: the page was left open, and loaded again.
+        "saved": next((each for each in history if each.commit == saved), None),
         "is_pushed": call.windows.settings.remote is not None,
         "commit": call.windows.snapshot.commit,
         "renders": call.windows.renderer is not None,
@@ -125,30 +107,19 @@ def _values(
         "days": period.days,
         "zone": rows[0].zone if len(rows) == 1 and rows[0].zone else zone,
         "zones": len(clocks.of_clusters(stored.config)),
-        "windows": _names(stored),
-        "rest": _rest(call, stored),
+        # However wrong the policy is otherwise.
+        "windows": stored.config.get("spec", "windows"),
+        "rest": partial(address, "/policies", stored.namespace, stored.name, file=call.place.file),
     }
     try:
         values["calendar"] = _calendar(call, stored, shown, period)
-        found = listed(call, stored, cluster)
+        found = _listed(call, stored, cluster)
         values["listed"] = found
         values["over"] = sum(each.phase is Phase.OVER for each in found)
         values["rules"] = _rules(call, stored, cluster)
     except Problem as problem:
         values["wrong"] = problem
     return values
-
-
-def _waits(
-    call: Call,
-    rows: Sequence[overview.Row],
-    clusters: tuple[str, ...],
-) -> Waits | None:
-    """Return what waits, where the page is of one cluster, or of a policy that names none."""
-    row = rows[0]
-    if row.cluster is None or call.cluster is not None or len(clusters) == 1:
-        return overview.waits(call, row)
-    return None
 
 
 def here(call: Call, stored: Stored) -> Callable[..., str]:
@@ -166,7 +137,7 @@ def _rendered(call: Call, stored: Stored, check: str) -> Sequence[RenderedDirect
     return windows.renderer.checked(windows.snapshot.commit, stored)
 
 
-def listed(call: Call, stored: Stored, cluster: str | None = None) -> list[ListedOverride]:
+def _listed(call: Call, stored: Stored, cluster: str | None) -> list[ListedOverride]:
     """Return the overrides of a policy, or of a cluster; raises Problem where it is wrong."""
     # To list them, the policy is worked out for every cluster, of which there may be a thousand.
     if b"overrides" not in stored.config.span:
@@ -177,18 +148,6 @@ def listed(call: Call, stored: Stored, cluster: str | None = None) -> list[Liste
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 
 
-def _saved(call: Call, stored: Stored, commit: str) -> Entry | None:
-    """Return the commit that the address names, if it did change this policy's file."""
-    if not commit:
-        return None
-    # Anybody can write an address: it is said only of a commit that is there.
-    # It may have been some commits ago: the page was left open, and loaded again.
-    for entry in call.windows.history(stored, _COMMITS):
-        if entry.commit == commit:
-            return entry
-    return None
-
-
 def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period) -> Drawn:
     # Clusters that are alike share a row, so that a fleet of fifty is read at a glance.
     evaluator = call.windows.evaluator
@@ -196,20 +155,7 @@ def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...], period:
     return drawing.drawn(calendars(timetables, period), call.windows.now())
 
 
-def _rest(call: Call, stored: Stored) -> Callable[..., str]:
-    """Return a function that makes addresses of the REST interface."""
-    return partial(address, "/policies", stored.namespace, stored.name, file=call.place.file)
-
-
-def _names(stored: Stored) -> list[str]:
-    """Return the names of a policy's windows, however wrong it is otherwise."""
-    windows = stored.config.get("spec", "windows")
-    if isinstance(windows, dict):
-        return list(windows)
-    return []
-
-
-def _rules(call: Call, stored: Stored, cluster: str | None) -> Rules | None:
+def _rules(call: Call, stored: Stored, cluster: str | None) -> dict[str, object] | None:
     """Return the rules of a cluster, or those that the form without a cluster changes.
 
     None where a policy has none for all clusters.
@@ -217,24 +163,11 @@ def _rules(call: Call, stored: Stored, cluster: str | None) -> Rules | None:
     evaluator = call.windows.evaluator
     try:
         timetable = evaluator.timetable(stored, cluster)
-        policy = evaluator.policy(stored, cluster)
+        spec = evaluator.policy(stored, cluster).spec
     except Problem:
         # What it says for all clusters need not be a policy: each may have windows of its own.
         if cluster is None and evaluator.clusters(stored):
             return None
         raise
     # As `explain` says it.
-    return Rules(tuple(_words(policy.spec)), tuple(explanation.order(timetable)))
-
-
-def _words(spec: Spec) -> Iterator[RuleWords]:
-    # By name, as a map in YAML has no order.
-    for name, window in sorted(spec.windows.items()):
-        words = f"open {window.words()}"
-        yield RuleWords("windows", name, words, window.description.strip())
-    for name, freeze in sorted(spec.freezes.items()):
-        yield RuleWords("freezes", name, f"closed {freeze.words()}", freeze.reason)
-    for name, override in sorted(spec.overrides.items()):
-        state = override.state.lower()
-        words = f"{state} {override.words()}, whatever windows and freezes say"
-        yield RuleWords("overrides", name, words, override.reason)
+    return {"spec": spec, "order": list(explanation.order(timetable))}

@@ -146,10 +146,9 @@ def test_no_token_is_no_caller(
 
 
 def test_a_token_that_is_taken_out_of_the_file_is_none(
-    tokens: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tokens: dict[str, str], tmp_path: Path
 ) -> None:
     """Without a restart; and a file that is broken for a moment locks nobody out."""
-    monkeypatch.setattr(access, "_FRESH_SECONDS", 0.0)
     made = Access(Ways(tokens=tmp_path / "tokens"))
     assert who(made, request(bearer(tokens["reader"])))
     file = tmp_path / "tokens"
@@ -165,10 +164,8 @@ def test_a_token_that_is_taken_out_of_the_file_is_none(
 def test_a_session_ends_with_its_token(
     serve: Any,  # noqa: ANN401
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where the line is gone, and where it has another token: the old one may have been stolen."""
-    monkeypatch.setattr(access, "_FRESH_SECONDS", 0.0)
     client, token = signing_in(serve, tmp_path)
     done = client.ask("POST", "/ui/login", f"token={token}".encode(), content_type=FORM_TYPE)
     cookie = done.headers["set-cookie"].partition(";")[0]
@@ -347,7 +344,6 @@ def test_a_file_of_tokens_that_others_may_write_is_refused(
     path.chmod(mode)
     with pytest.raises(WorkspaceError, match="chmod go-w"):
         Access(Ways(tokens=path))
-    time.sleep(access._FRESH_SECONDS + 0.1)
     assert served.begin_session(tokens["reader"])
     with pytest.raises(Problem):
         served.begin_session("kw_evil")

@@ -103,7 +103,6 @@ def test_a_change_of_its_own_is_what_git_has(serve: Serve, repository: Path, git
     assert client.ask("DELETE", f"{path}/other", if_match="*").status == 200
     mine, theirs = client.windows.snapshot, serve().windows.snapshot
     assert mine.commit == theirs.commit == git("rev-parse", "HEAD").strip()
-    assert mine.files == theirs.files
     assert mine.parsed.keys() == theirs.parsed.keys()
     assert list(mine.policies) == list(theirs.policies)
     for one, other in zip(mine.every(), theirs.every(), strict=True):
