@@ -87,7 +87,7 @@ def _gate(found: re.Match[str], result: Result, folder: Path) -> None:
             {"kind": kind, "namespace": namespace, "names": [name]}
             for kind, namespace, name in named
         ]
-        if "crossNamespaceTargets" in found[0]:
+        if any(namespace != policy["metadata"]["namespace"] for _, namespace, _ in named):
             spec["crossNamespaceTargets"] = "Allow"
 
     edit_policy(folder, add)
@@ -178,7 +178,7 @@ def _options(found: re.Match[str], _: Result, __: Path) -> list[str]:
 
 WAYS: dict[str, Callable[[re.Match[str], Result, Path], list[str] | None]] = {
     r"gate the Kustomizations that apply your workloads instead": _gate_workloads,
-    r"gate (?P<what>[\w /-]+?)(, with `crossNamespaceTargets: Allow` in the policy)?": _gate,
+    r"gate (?P<what>[\w /-]+?) \(with `crossNamespaceTargets: Allow` if it is .*\)": _gate,
     r"pin (?P<what>one version|`spec.ref` to one version)": _pin,
     r"remove (it|the dependency)( \(to keep .*\))?": _remove,
     r"remove it from all but one of them": _remove_object,

@@ -125,7 +125,7 @@ def _stopped(gated: GatedCluster, each: Kustomization, own: Object) -> Iterator[
                 yield _at(each, "metadata.annotations", message, text)
     source = gated.cluster.objects.get(each.source) if each.source else None
     item = source and source[1]
-    if item and not gated.gates(item) and item.get("spec", "suspend") is True:
+    if item and not gated.gates(item.identity) and item.get("spec", "suspend") is True:
         message = (
             f"must not be true on the source of {each}, which delivers windows: no change "
             "to them would arrive; remove it"

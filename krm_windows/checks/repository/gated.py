@@ -1,6 +1,6 @@
 """Which policies close a Kustomization or an object."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +9,11 @@ from krm_windows.flux.model import Identity
 from krm_windows.inventory import CHANGE_CLASS, POLICY
 
 LIVE = "live"
+HOW_TO_GATE = (
+    "(with `crossNamespaceTargets: Allow` if it is in another namespace than the policy, and on "
+    "the cluster that it is applied to)"
+)
+"""What a build demands of a policy that gates something more; behind the advice to do so."""
 Owned = tuple[Kustomization, Object]
 """An object behind the Kustomization that applies it."""
 
@@ -47,41 +52,30 @@ class GatedCluster:
 
     def suspends(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that suspend a Kustomization itself."""
-        return self._gates.get(kustomization.identity, frozenset())
+        return self.gates(kustomization.identity)
 
     def holds(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that hold new revisions back from a Kustomization.
 
-        By itself, or by its source.
+        By itself, or by its source: without new artifacts of that it has nothing new to apply.
         """
-        # Without new artifacts of its source it has no new revision to apply.
-        by_source: frozenset[str] = frozenset()
         source = kustomization.source
-        if source:
-            by_source = self._gates.get(source, frozenset())
-        return self.suspends(kustomization) | by_source
+        return self.suspends(kustomization) | (self.gates(source) if source else frozenset())
 
-    def gates(self, item: Object | Identity) -> frozenset[str]:
+    def gates(self, identity: Identity) -> frozenset[str]:
         """Return the policies that gate an object itself."""
-        if isinstance(item, Object):
-            return self.gates(item.identity)
-        # A source may be known by a reference alone.
-        return self._gates.get(item, frozenset())
+        return self._gates.get(identity, frozenset())
 
-    def when(
-        self,
-        kustomization: Kustomization,
-        item: Object,
-    ) -> frozenset[str]:
+    def when(self, kustomization: Kustomization, item: Object) -> frozenset[str]:
         """Return the policies in whose windows an object changes.
 
         For a Kustomization these are the windows in which what it applies changes.
         """
         # What a Kustomization applies is what changes with it, not its own fields.
-        own = self.cluster.kustomizations.get(f"{item.namespace}/{item.name}")
+        own = self.cluster.kustomizations.get(item.identity.path)
         if own is not None and item.identity == own.identity:
             return self.holds(own)
-        return self.holds(kustomization) | self.gates(item)
+        return self.holds(kustomization) | self.gates(item.identity)
 
     def before(self, *applied: Kustomization) -> set[str]:
         """Return the keys of some Kustomizations, and of all that come before on a new cluster."""
@@ -122,15 +116,6 @@ class GatedCluster:
             kustomization in self.chain(gate) for gate in self.cluster.gates
         )
 
-    def how_to_gate(self, what: str, applied: Collection[Owned], policies: Iterable[str]) -> str:
-        """Say how policies can gate what some Kustomizations apply, so that a build accepts it."""
-        namespaces = {policy.partition("/")[0] for policy in policies}
-        if any(self.cluster.destination(by) for by, _ in applied):
-            return f"gate {what} on the other cluster, to which it is applied"
-        if any(item.namespace not in namespaces for _, item in applied):
-            return f"gate {what}, with `crossNamespaceTargets: Allow` in the policy"
-        return f"gate {what}"
-
 
 def file_of(cluster: Cluster) -> str:
     """Return a file for what is about a whole cluster: any that its root applies."""
@@ -139,9 +124,8 @@ def file_of(cluster: Cluster) -> str:
 
 def is_live(kustomization: Kustomization) -> bool:
     """Whether a Kustomization says of itself that it is live."""
-    if kustomization.own is None:
-        return False
-    return kustomization.own.note(CHANGE_CLASS) == LIVE or is_windows(kustomization)
+    own = kustomization.own
+    return own is not None and (own.note(CHANGE_CLASS) == LIVE or is_windows(kustomization))
 
 
 def is_windows(kustomization: Kustomization) -> bool:
@@ -151,8 +135,5 @@ def is_windows(kustomization: Kustomization) -> bool:
 
 def described(policies: frozenset[str]) -> str:
     """Say in a word or two when something changes."""
-    if not policies:
-        return "at once"
     # Sorted, so that a message is the same in each run.
-    named = " and ".join(sorted(policies))
-    return f"in the windows of {named}"
+    return f"in the windows of {' and '.join(sorted(policies))}" if policies else "at once"

@@ -3,7 +3,7 @@
 Targets exist, have one policy, and are never what delivers it or what must stay live.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 
 from krm_windows import rules
@@ -21,17 +21,10 @@ def misgated(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what is wrong with the policies of a cluster."""
     for gate in gated.cluster.gates:
         yield from _locks(gated, gate)
-        yield from _sources(gated, gate)
         yield from _targets(gated, gate)
     yield from _doubled(gated)
-    yield from _marked(gated)
-
-
-def _marked(gated: GatedCluster) -> Iterator[Finding]:
-    """Look for the gate's annotations and hook notes in Git, on whatever object.
-
-    What is no target today may be one tomorrow.
-    """
+    # The gate's annotations and hook notes in Git, on whatever object: what is no target today may
+    # be one tomorrow.
     for _, item in gated.applied():
         # What cannot be read is reported where it is built.
         with suppress(InputError):
@@ -43,128 +36,87 @@ def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     # The policy may be in the cluster's own directory: then both are the root.
     apart = (each for each in gated.cluster.kustomizations.values() if is_windows(each))
     for each in dict.fromkeys([*gated.chain(gate), *apart]):
-        if each.identity not in gate.identities:
-            continue
-        does = "delivers the cluster's own directory"
-        if each.key == gate.delivered_by or is_windows(each):
-            does = "delivers the policy"
-        message = (
-            f"must not gate {each}, which {does}: while it is closed, no change to the windows "
-            "would be applied; gate the Kustomizations that apply your workloads instead"
-        )
-        yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=each.key)
-
-
-def _sources(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
-    # A suspended source has no new artifact, for whoever uses it.
-    for target in gate.targets:
-        reason = _needed(gated, gate, target)
-        if reason:
+        if each.identity in gate.identities:
             message = (
-                f"must not gate {target}: {reason}; create a second {target.kind} for the "
-                "workloads that may wait, and gate that one"
+                f"must not gate {each}, which delivers the policy or the cluster's own directory: "
+                "while it is closed, no change to the windows would be applied; gate the "
+                "Kustomizations that apply your workloads instead"
             )
-            yield Finding(
-                rules.SOURCE_SHARED, message, gate.manifest, gate.path, current=target.name
-            )
-
-
-def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
-    """Say which Kustomization may not lose a target as its source; empty where none is."""
-    chain = gated.chain(gate)
-    kustomizations = gated.cluster.kustomizations.values()
-    own = ObjectIdentity.of_target(target)
-    users = [each for each in kustomizations if each.source == own]
-    for each in chain:
-        if each in users:
-            # What uses a source that is closed only now and then may wait for it, too.
-            return f"{each}, which delivers the policy, uses it"
-    for each in users:
-        if is_live(each):
-            return f"{each}, which must always reconcile, uses it"
-    return ""
+            yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=each.key)
 
 
 def _targets(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
-    # The root may be applied by hand, and then no file of the repository has it.
-    root = gated.chain(gate)[-1].key
+    chain = gated.chain(gate)
     for target in gate.targets:
-        found = gated.cluster.objects.get(ObjectIdentity.of_target(target))
+        identity = ObjectIdentity.of_target(target)
+        # A suspended source has no new artifact, for whoever uses it; what uses one that is closed
+        # only now and then may wait for it, too.
+        for each in gated.cluster.kustomizations.values():
+            if each.source == identity and (each in chain or is_live(each)):
+                message = (
+                    f"must not gate {target}: {each}, which delivers the policy or must always "
+                    f"reconcile, uses it; create a second {target.kind} for the workloads that may "
+                    "wait, and gate that one"
+                )
+                yield Finding(
+                    rules.SOURCE_SHARED, message, gate.manifest, gate.path, current=target.name
+                )
+                break
+        found = gated.cluster.objects.get(identity)
         if found is not None:
             yield from _suspended(gate, target, *found)
-            continue
-        is_root = (target.kind, f"{target.namespace}/{target.name}") == ("Kustomization", root)
-        if not is_root:
+        # The root may be applied by hand, and then no file of the repository has it.
+        elif identity != chain[-1].identity:
             yield _missing(gated, gate, target)
 
 
 def _suspended(
-    gate: Gate,
-    target: Target,
-    parent: Kustomization,
-    item: Object,
+    gate: Gate, target: Target, parent: Kustomization, item: Object
 ) -> Iterator[Finding]:
-    """Look for the field in Git by which the gate closes a target.
-
-    Its parent would bring it back.
-    """
+    """Look for the field in Git by which the gate closes a target: its parent brings it back."""
     value = item.get(*target.field)
-    # Absent, it is the gate's alone, and so is what the parent leaves alone.
-    field = "/".join(target.field)
-    if value is None or _is_ignored(parent, item, field):
+    # Absent, it is the gate's alone, and so is what the parent leaves alone (`spec.ignore`).
+    field = f"/{'/'.join(target.field)}"
+    ignored = parent.own.parts("spec", "ignore") if parent.own else ()
+    # The first rule that selects the object decides.
+    rule = next((each for each in ignored if selectors.selects(each.get("target"), item)), {})
+    paths = rule.get("paths")
+    if value is None or (isinstance(paths, list) and field in paths):
         return
+    does = "open it again while the window is closed"
+    fix = "remove it"
+    if value is not False:
+        does = "close it again, and no window opens what the gate has not closed"
+        fix = (
+            "remove it, or, if only its first apply is to wait for a window, set `firstApply: "
+            "Wait` in the policy"
+        )
+    message = (
+        f"must not be set in Git on a target of the policy {gate.policy}: at the next reconcile "
+        f"its parent {parent} would {does}; {fix}, or list it in the parent's `spec.ignore`: "
+        f"{field} (Flux 2.9)"
+    )
     path = ".".join(target.field)
-    if value is False:
-        message = (
-            f"must not be set in Git on a target of the policy {gate.policy}: its parent {parent} "
-            "would open it again while the window is closed at the next reconcile; remove it, or "
-            f"list it in the parent's `spec.ignore`: /{field} (Flux 2.9)"
-        )
-    else:
-        message = (
-            f"must not be true in Git on a target of the policy {gate.policy}: no window would "
-            f"open it, as the gate opens only what it has closed, and its parent {parent} would "
-            "close it again at the next reconcile; remove it, or, if only its first apply is to "
-            "wait for a window, set `firstApply: Wait` in the policy and list it in the parent's "
-            f"`spec.ignore`: /{field} (Flux 2.9)"
-        )
     yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
-
-
-def _is_ignored(parent: Kustomization, item: Object, field: str) -> bool:
-    """Whether a parent leaves a field alone (`spec.ignore`, Flux 2.9)."""
-    if parent.own is None:
-        return False
-    for rule in parent.own.parts("spec", "ignore"):
-        # The first rule that selects the object decides.
-        if selectors.selects(rule.get("target"), item):
-            paths = rule.get("paths")
-            return isinstance(paths, list) and f"/{field}" in paths
-    return False
 
 
 def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
     cluster = gated.cluster
-    # The names of its kind beside it that are no targets yet, and the namespaces in which its name
-    # is.
-    alike: list[str] = []
-    elsewhere: list[str] = []
-    for group, kind, namespace, name in cluster.objects:
-        beside = (group, kind, namespace) == (target.group, target.kind, target.namespace)
-        if beside and (group, kind, namespace, name) not in gate.identities:
-            alike.append(name)
-        if (group, kind, name) == (target.group, target.kind, target.name):
-            elsewhere.append(namespace)
-    near = closest(target.name, alike)
+    own = ObjectIdentity.of_target(target)
+    others = [ObjectIdentity(*each) for each in cluster.objects]
     rule = rules.TARGET_UNSEEN
     message = f"{target} was not found; it may be in a part that could not be read"
     # Where all that is applied is known, what is not there is missing for certain.
     if cluster.complete:
         rule = rules.TARGET_MISSING
         message = f"{target} not found: nothing applied to the cluster contains it"
-    namespaces = sorted(filter(None, elsewhere))
-    if namespaces:
-        message += f"; it exists in {', '.join(namespaces)}: set `namespace`"
+    alike = [each for each in others if (each.group, each.kind) == (own.group, own.kind)]
+    elsewhere = [each.namespace for each in alike if each.name == own.name]
+    # The names of its kind beside it that are no targets yet.
+    beside = (each for each in alike if each.namespace == own.namespace)
+    near = closest(target.name, [each.name for each in beside if each not in gate.identities])
+    if any(elsewhere):
+        message += f"; it exists in {', '.join(sorted(filter(None, elsewhere)))}: set `namespace`"
     elif elsewhere:
         message += "; it exists without a namespace: set `metadata.namespace` there"
     elif near:
@@ -173,30 +125,23 @@ def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
 
 
 def _doubled(gated: GatedCluster) -> Iterator[Finding]:
-    # The first policy that gates each target.
-    owners: dict[Identity, Gate] = {}
+    # The first policy that gates each target; two entries of one policy are no two policies.
+    owners: dict[Identity, str] = {}
     for gate in gated.cluster.gates:
-        must = "remove it from all but one of them"
-        yield from _also_gated(gate, gate.targets, owners, gate.path, must)
-        # Only now, so that two entries of one policy are no two policies.
         for key in gate.identities:
-            owners.setdefault(key, gate)
+            owners.setdefault(key, gate.policy)
     for gate in gated.cluster.gates:
-        path = RELEASED if gate.path == TARGETS else gate.path
-        must = "remove it from `released`, or it may be opened while it should be closed"
-        yield from _also_gated(gate, gate.released, owners, path, must)
-
-
-def _also_gated(
-    gate: Gate,
-    targets: Iterable[Target],
-    owners: Mapping[Identity, Gate],
-    path: str,
-    must: str,
-) -> Iterator[Finding]:
-    for target in targets:
-        other = owners.get(ObjectIdentity.of_target(target))
-        if other is None or other.policy == gate.policy:
-            continue
-        message = f"{target} is also gated by the policy {other.policy}; {must}"
-        yield Finding(rules.TWO_POLICIES, message, gate.manifest, path, current=target.name)
+        released = RELEASED if gate.path == TARGETS else gate.path
+        gates = "remove it from all but one of them"
+        opens = "remove it from `released`, or it may be opened while it should be closed"
+        for targets, path, must in (
+            (gate.targets, gate.path, gates),
+            (gate.released, released, opens),
+        ):
+            for target in targets:
+                other = owners.get(ObjectIdentity.of_target(target), gate.policy)
+                if other != gate.policy:
+                    message = f"{target} is also gated by the policy {other}; {must}"
+                    yield Finding(
+                        rules.TWO_POLICIES, message, gate.manifest, path, current=target.name
+                    )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from krm_windows import rules
-from krm_windows.checks.repository.gated import GatedCluster, Owned, described
+from krm_windows.checks.repository.gated import HOW_TO_GATE, GatedCluster, described
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import Finding, ObjectIdentity, reference
 from krm_windows.gateable import HELM, IMAGE, SOURCE
@@ -15,92 +15,62 @@ from krm_windows.gateable import HELM, IMAGE, SOURCE
 # One version and no range of them (Masterminds/semver, which Flux reads them with).
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?\Z")
 _MOVING = frozenset({(HELM, "HelmRelease"), (IMAGE, "ImageUpdateAutomation")})
-_CHART = ("spec", "chart", "spec")
+_CHART_SOURCE = ("spec", "chart", "spec", "sourceRef")
 
 
 def moving(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what changes between the windows though its delivery waits for them."""
     # Who takes what a source has: it is one fact, however many they are.
-    users: dict[ObjectIdentity, list[Owned]] = {}
+    users: dict[ObjectIdentity, list[Object]] = {}
     for each in gated.windowed():
         for item in each.objects:
-            # What is gated itself waits for its own window.
-            if not _is_moving(item) or gated.gates(item):
+            # What is gated itself waits for its own window, what is suspended for a person.
+            is_moving = (item.group, item.kind) in _MOVING
+            if not is_moving or item.get("spec", "suspend") is True or gated.gates(item.identity):
                 continue
             if item.group == IMAGE:
-                yield _automation(gated, each, item)
+                message = (
+                    f"keeps committing while {each}, which delivers it, is closed: all its changes "
+                    f"are applied at once when that opens; gate it too {HOW_TO_GATE}"
+                )
+                yield Finding(rules.AUTOMATION_MOVES, message, item, "spec")
                 continue
-            source = _source(item)
+            # A chart as a source of its own (helm-controller v2), or one of a repository.
+            path = ("spec", "chartRef") if item.get("spec", "chartRef") else _CHART_SOURCE
+            source = reference(item, item.namespace, *path)
             # A closed source has no newer chart to take.
             if source is None or gated.gates(source):
                 continue
             if source.kind == "HelmRepository":
                 yield from _release(gated, each, item)
             else:
-                users.setdefault(source, []).append((each, item))
-    for source, owned in users.items():
-        yield from _of_source(gated, source, owned)
-
-
-def _is_moving(item: Object) -> bool:
-    """Whether an object changes the cluster by itself, and is not suspended."""
-    if (item.group, item.kind) not in _MOVING:
-        return False
-    return item.get("spec", "suspend") is not True
-
-
-def _automation(gated: GatedCluster, each: Kustomization, item: Object) -> Finding:
-    advice = gated.how_to_gate("it too", [(each, item)], gated.holds(each))
-    message = (
-        f"keeps committing while {each}, which delivers it, is closed: all its changes are applied "
-        f"at once when that opens; {advice}"
-    )
-    return Finding(rules.AUTOMATION_MOVES, message, item, "spec")
-
-
-def _source(release: Object) -> ObjectIdentity | None:
-    # A chart as a source of its own (helm-controller v2), or one of a repository.
-    path = "spec.chart.spec.sourceRef"
-    if release.get("spec", "chartRef"):
-        path = "spec.chartRef"
-    return reference(release, release.namespace, *path.split("."))
+                users.setdefault(source, []).append(item)
+    for source, releases in users.items():
+        yield from _of_source(gated, source, releases)
 
 
 def _release(gated: GatedCluster, each: Kustomization, item: Object) -> Iterator[Finding]:
-    version = item.get(*_CHART, "version")
-    if _is_fixed(version):
+    version = item.get("spec", "chart", "spec", "version")
+    # What Flux substitutes later may well name one chart.
+    if isinstance(version, str) and ("${" in version or _EXACT.match(version)):
         return
     current = None if version is None else str(version)
-    held = gated.holds(each)
     message = (
         f"installs every new chart that {version or '*'} allows, although {each} changes "
-        f"{described(held)}; pin one version, or {gated.how_to_gate('it', [(each, item)], held)}"
+        f"{described(gated.holds(each))}; pin one version, or gate it {HOW_TO_GATE}"
     )
     yield Finding(rules.RELEASE_MOVES, message, item, "spec.chart.spec.version", current=current)
 
 
-def _is_fixed(version: object) -> bool:
-    """Whether a version names one chart; what Flux substitutes later may well do."""
-    if not isinstance(version, str):
-        return False
-    return "${" in version or _EXACT.match(version) is not None
-
-
 def _of_source(
-    gated: GatedCluster, source: ObjectIdentity, users: Sequence[Owned]
+    gated: GatedCluster, source: ObjectIdentity, releases: Sequence[Object]
 ) -> Iterator[Finding]:
     """Yield that a source moves, once for each release that uses it."""
-    found = gated.cluster.objects.get(source)
-    if found is None:
-        return
-    _, item = found
     # What is in another repository has no object here to judge.
-    if item.get("spec", "suspend") is True or not _moves(item):
+    _, item = gated.cluster.objects.get(source, (None, None))
+    if item is None or item.get("spec", "suspend") is True or not _moves(item):
         return
-    what = str(users[0][1]) if len(users) == 1 else "the HelmReleases that use it"
-    # The source itself may stay open then, as others need it.
-    held = frozenset[str]().union(*(gated.holds(by) for by, _ in users))
-    advice = gated.how_to_gate(what, users, held)
+    advice = f"gate the HelmReleases that use it {HOW_TO_GATE}"
     # Pinned, it would hold back what a Kustomization applies from it; a Bucket has no such field.
     kustomizations = gated.cluster.kustomizations.values()
     if item.kind != "Bucket" and not any(each.source == source for each in kustomizations):
@@ -108,7 +78,7 @@ def _of_source(
     message = (
         f"keeps fetching new revisions for objects that should change only in windows; {advice}"
     )
-    for _, user in users:
+    for user in releases:
         yield Finding(
             rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=user.identity
         )

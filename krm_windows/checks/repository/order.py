@@ -6,7 +6,7 @@ What depends on what, and what delivers what, where they change at different tim
 from collections.abc import Iterator
 
 from krm_windows import rules
-from krm_windows.checks.repository.gated import GatedCluster, described, is_live
+from krm_windows.checks.repository.gated import HOW_TO_GATE, GatedCluster, described, is_live
 from krm_windows.flux import Kustomization
 from krm_windows.flux.model import Finding
 
@@ -41,10 +41,9 @@ def _dependency(
     if not extra:
         return
     advice = "remove the dependency"
-    parent = gated.cluster.kustomizations.get(each.parent or "")
     # What delivers windows must not wait for them.
-    if parent is not None and each.own is not None and not gated.delivers(each):
-        advice = f"{gated.how_to_gate('both', [(parent, each.own)], extra)}, or {advice}"
+    if each.own is not None and not gated.delivers(each):
+        advice = f"gate both {HOW_TO_GATE}, or {advice}"
     if dependency.source == each.source and gated.suspends(dependency) & extra:
         message = (
             f"{dependency} changes {described(extra)} and has the same source: after the next "
@@ -70,10 +69,9 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
         return
     held = gated.holds(parent)
     if held and each.own is not None:
-        advice = gated.how_to_gate("this one too", [(parent, each.own)], held)
         message = (
             f"keeps applying new revisions while {parent}, which delivers it, is closed: "
-            f"{parent} changes {described(held)}; {advice}, or mark it as intended with "
-            "`krm-windows.dev/change-class: live`"
+            f"{parent} changes {described(held)}; gate this one too {HOW_TO_GATE}, or "
+            "mark it as intended with `krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")

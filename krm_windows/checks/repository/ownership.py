@@ -24,37 +24,26 @@ def conflicting(gated: GatedCluster) -> Iterator[Finding]:
     And the windows that several apply, whatever they are.
     """
     doubled: dict[str, Finding] = {}
-    for first, *others in _owners(gated).values():
-        owner, _ = first
-        own_class = _class(gated, owner)
-        for other in others:
-            # Of one class and the same windows, both apply the same version.
-            if _class(gated, other[0]) != own_class:
-                yield _shared(gated, first, other)
-            elif other[1].item.mentions(POLICY) and other[1].note(POLICY):
-                doubled.setdefault(other[0].key, _doubled(owner, *other))
-    yield from doubled.values()
-
-
-def _owners(gated: GatedCluster) -> dict[Place, list[Owned]]:
-    """Return who applies each object that several do."""
-    several: dict[Place, list[Owned]] = {}
-    for key, found in applied_by(gated).items():
-        # Most have one owner, and are not read for it.
-        if len(found) == 1:
+    for (_, identity), found in applied_by(gated).items():
+        # Most have one owner, and are not read for it; a name with a variable is one that only the
+        # cluster knows.
+        if len(found) == 1 or any("${" in part for part in identity):
             continue
-        acting = _acting(found)
-        # A name with a variable is one that only the cluster knows.
-        _, identity = key
-        is_known = not any("${" in part for part in identity)
-        if len(acting) > 1 and is_known:
-            several[key] = acting
-    return several
-
-
-def _acting(several: list[Owned]) -> list[Owned]:
-    """Leave out those that do not write what is there already."""
-    return [(each, item) for each, item in several if not says(item, ABSTAINS)]
+        # Some do not write what is there already.
+        acting = [(each, item) for each, item in found if not says(item, ABSTAINS)]
+        for other, item in acting[1:]:
+            owner, _ = acting[0]
+            # Of one class and the same windows, both apply the same version.
+            if _class(gated, other) != _class(gated, owner):
+                message = (
+                    f"is applied by {owner} ({described(gated.holds(owner))}) and by {other} "
+                    f"({described(gated.holds(other))}): an older version overwrites a newer one; "
+                    "remove it from all but one of them"
+                )
+                yield Finding(rules.OBJECT_SHARED, message, item)
+            elif item.item.mentions(POLICY) and item.note(POLICY):
+                doubled.setdefault(other.key, _doubled(owner, other, item))
+    yield from doubled.values()
 
 
 def says(item: Object, notes: Collection[tuple[str, str]]) -> bool:
@@ -64,21 +53,8 @@ def says(item: Object, notes: Collection[tuple[str, str]]) -> bool:
 
 def _class(gated: GatedCluster, each: Kustomization) -> tuple[frozenset[str], str | None]:
     """Return what decides when a Kustomization changes: the policies, and the class it names."""
-    named = None
     # The root may be applied by hand, and then no file has it.
-    if each.own:
-        named = each.own.note(CHANGE_CLASS)
-    return gated.holds(each), named
-
-
-def _shared(gated: GatedCluster, first: Owned, other: Owned) -> Finding:
-    one, _ = first
-    two, item = other
-    message = (
-        f"is applied by {_with_windows(gated, one)} and by {_with_windows(gated, two)}: an "
-        "older version overwrites a newer one; remove it from all but one of them"
-    )
-    return Finding(rules.OBJECT_SHARED, message, item)
+    return gated.holds(each), each.own.note(CHANGE_CLASS) if each.own else None
 
 
 def _doubled(owner: Kustomization, each: Kustomization, item: Object) -> Finding:
@@ -89,10 +65,6 @@ def _doubled(owner: Kustomization, each: Kustomization, item: Object) -> Finding
     )
     path = "spec.path" if each.own else ""
     return Finding(rules.DELIVERY_FIELD, message, each.own or item, path, current=each.path)
-
-
-def _with_windows(gated: GatedCluster, each: Kustomization) -> str:
-    return f"{each} ({described(gated.holds(each))})"
 
 
 def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
@@ -106,32 +78,20 @@ def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
         owner, item = found[0]
         keys = {each.key for each, _ in found}
         for giver, given in old.get(key, ()):
-            # Whoever still applies it has given nothing up.
-            if giver.key in keys:
+            # Whoever still applies it has given nothing up; nothing is deleted by who never
+            # deletes, or where the object says that it stays.
+            if giver.key in keys or not prunes(giver) or says(given, LEFT):
                 continue
-            # Nothing is deleted by who never deletes, or where the object says that it stays.
-            if not prunes(giver) or says(given, LEFT):
-                continue
-            yield from _given(before, after, giver, owner, item)
-
-
-def _given(
-    before: GatedCluster,
-    after: GatedCluster,
-    giver: Kustomization,
-    owner: Kustomization,
-    item: Object,
-) -> Iterator[Finding]:
-    # One that is gone prunes nothing if it was closed, and else its policies are open.
-    held = after if giver.key in after.cluster.kustomizations else before
-    later = after.holds(owner) - held.holds(giver)
-    if later:
-        message = (
-            f"moved from {giver} to {owner}, which changes {described(later)}: until then "
-            f"pruning deletes it; first annotate it with {KUSTOMIZE}/prune: disabled in its old "
-            "place, wait until that is applied, then move it"
-        )
-        yield Finding(rules.OBJECT_MOVED, message, item)
+            # One that is gone prunes nothing if it was closed, and else its policies are open.
+            held = after if giver.key in after.cluster.kustomizations else before
+            later = after.holds(owner) - held.holds(giver)
+            if later:
+                message = (
+                    f"moved from {giver} to {owner}, which changes {described(later)}: until then "
+                    f"pruning deletes it; first annotate it with {KUSTOMIZE}/prune: disabled in "
+                    "its old place, wait until that is applied, then move it"
+                )
+                yield Finding(rules.OBJECT_MOVED, message, item)
 
 
 def applied_by(gated: GatedCluster) -> dict[Place, list[Owned]]:
@@ -149,6 +109,4 @@ def prunes(giver: Kustomization) -> bool:
 
     The root is taken to, as `flux bootstrap` makes it.
     """
-    if giver.own is None:
-        return True
-    return giver.own.get("spec", "prune") is True
+    return giver.own is None or giver.own.get("spec", "prune") is True
