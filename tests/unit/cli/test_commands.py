@@ -548,21 +548,7 @@ def test_render_without_a_target_that_was_gated(run: Run) -> None:
     ("missing", "arguments", "extra"),
     [
         ("urllib3", ["merge-gate", "policy.yaml", "--forge", "github", "--repo", "a/b"], "forge"),
-        (
-            "urllib3",
-            ["merge-gate", "policy.yaml", "--forge", "github", "--repo", "a/b", "--event", "e"],
-            "forge",
-        ),
-        (
-            "urllib3",
-            [
-                *("diff", "policy.yaml", "policy.yaml"),
-                *("--comment", "1", "--forge", "github", "--repo", "a/b"),
-            ],
-            "forge",
-        ),
         ("starlette", ["serve"], "server"),
-        ("jwt", ["serve"], "server"),
         ("holidays", ["import", "--holidays", "DE"], "holidays"),
         ("icalendar", ["import", "events.ics"], "ics"),
     ],

@@ -772,6 +772,7 @@ def test_nothing_is_written_through_a_link(
     assert not (outside / "production/deploy-windows.yaml").exists()
 
 
+@pytest.mark.slow  # calls it for each of its paths
 def test_nothing_is_written_through_any_link(
     repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
 ) -> None:

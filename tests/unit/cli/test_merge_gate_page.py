@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from calls import POLICY
 from committed import MAP, Repository
+from effort import mostly_slow
 from forges import TOKEN, Pull, Server, serving
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/how-to/gate-the-merge.md"
@@ -58,7 +59,9 @@ def test_every_command_of_the_page_is_run() -> None:
         assert sum(words in block for words in {run.words for run in RUNS}) == 1, block
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.words.strip()} {run.state}")
+@pytest.mark.parametrize(
+    "run", mostly_slow(RUNS, 3), ids=lambda run: f"{run.words.strip()} {run.state}"
+)
 def test_a_command_of_the_page_does_what_the_page_says(
     run: Run, tmp_path: Path, tool: Callable[[str], Path]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from effort import mostly_slow
 
 from krm_windows.cli import main
 
@@ -160,7 +161,9 @@ def test_init_names_a_root_that_is_elsewhere(
 
 
 @pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("spec", ["", "  extras: [PrometheusRule]\n", "  actuator: Kubectl\n"])
+@pytest.mark.parametrize(
+    "spec", mostly_slow(["", "  extras: [PrometheusRule]\n", "  actuator: Kubectl\n"], 3)
+)
 def test_what_is_not_known_to_be_delivered_stays_together(
     spec: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY
+from effort import mostly_slow
 
 STEPS = """
 import time
@@ -61,14 +62,17 @@ def test_in_a_pipe() -> None:
 
 @pytest.mark.parametrize(
     "call",
-    [
-        "check - --all-clusters",
-        "calendar -",
-        "render - --all-clusters --output-dir out",
-        "verify - --policy policy.yaml",
-        "diff - policy.yaml",
-        "--debug explain -",
-    ],
+    mostly_slow(
+        [
+            "check - --all-clusters",
+            "calendar -",
+            "verify - --policy policy.yaml",
+            "render - --all-clusters --output-dir out",
+            "diff - policy.yaml",
+            "--debug explain -",
+        ],
+        every=3,
+    ),
 )
 def test_commands_say_what_they_do(call: str, tmp_path: Path) -> None:
     """While they read, too: here a policy that takes its time."""

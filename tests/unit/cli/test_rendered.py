@@ -59,7 +59,7 @@ CHANGES = {
 }
 
 
-@pytest.fixture(params=mostly_slow(LAYOUTS.values(), 5), ids=LAYOUTS)
+@pytest.fixture(params=mostly_slow(LAYOUTS.values(), 9), ids=LAYOUTS)
 def rendered(request: pytest.FixtureRequest, repository: Path) -> Path:
     """A repository in which a policy is rendered."""
     assert main(["render", "week.yaml", *shlex.split(request.param)]) == 0

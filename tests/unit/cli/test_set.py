@@ -265,6 +265,7 @@ def test_what_is_wrong_is_not_committed(policy: Path, git: Git) -> None:
     assert git("status", "--porcelain") == ""
 
 
+@pytest.mark.slow  # starts ten programs
 def test_ten_at_once_lose_no_change(policy: Path) -> None:
     """Each has written, or was refused as another run was writing.
 

@@ -32,7 +32,7 @@ def policy(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture(params=mostly_slow(INSTANTS, 4), ids=lambda at: at.isoformat(timespec="minutes"))
+@pytest.fixture(params=mostly_slow(INSTANTS, 9), ids=lambda at: at.isoformat(timespec="minutes"))
 def now(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> datetime:
     """The instant that it is."""
     monkeypatch.setattr(times, "now", lambda: request.param)
@@ -283,8 +283,8 @@ def test_old_suspensions_are_taken_over_until_a_day_of_the_policys_clock(
     ("field", "entry"),
     [
         ("overrides", "{state: Closed, reason: r, starts: BEGINS, ends: ENDS}"),
-        ("freezes", "{reason: r, starts: BEGINS, ends: ENDS}"),
-        ("windows", "{opens: BEGINS, closes: ENDS}"),
+        pytest.param("freezes", "{reason: r, starts: BEGINS, ends: ENDS}", marks=pytest.mark.slow),
+        pytest.param("windows", "{opens: BEGINS, closes: ENDS}", marks=pytest.mark.slow),
     ],
 )
 def test_what_still_holds_on_a_cluster_has_not_ended(

@@ -32,7 +32,7 @@ def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
         path.write_text(text)
 
 
-@pytest.fixture(params=["single", "overlays", "flat"])
+@pytest.fixture(params=mostly_slow(["overlays", "single", "flat"], 3))
 def call(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
@@ -131,7 +131,7 @@ def test_zones_that_changed_are_zones() -> None:
     assert "Europe/Berlin" not in zone_changes.CHANGED
 
 
-@pytest.mark.parametrize("zone", mostly_slow(sorted(zone_changes.CHANGED), every=5))
+@pytest.mark.parametrize("zone", mostly_slow(sorted(zone_changes.CHANGED), every=15))
 def test_a_zone_that_changed_is_a_finding_of_kubectl(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
