@@ -1,7 +1,4 @@
-"""The hooks for pre-commit, and the page that shows them.
-
-`tests/supply/test_pre_commit_hooks.py` has pre-commit install and run them.
-"""
+"""The hooks for pre-commit, and the page that shows them."""
 
 import re
 import subprocess
