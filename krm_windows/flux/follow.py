@@ -272,9 +272,9 @@ def _expanded(state: State, kustomization: Kustomization) -> Kustomization:
     objects = list(kustomization.objects)
     complete = kustomization.complete
     for item in filter(resourcesets.is_one, kustomization.objects):
-        found = resourcesets.expand(item)
-        objects += found.objects
-        for reason in found.reasons:
+        made, reasons = resourcesets.expand(item)
+        objects += made
+        for reason in reasons:
             complete = False
             message = f"part of what it creates is unknown: {reason}"
             state.notices.append(Finding(rules.NOT_FOLLOWED, message, about=item))

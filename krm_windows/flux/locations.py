@@ -9,8 +9,6 @@ from krm_windows.inventory import ORIGIN, origin_file
 from krm_windows.krm import Entry, KubeObject
 from krm_windows.system.checkout import Checkout
 
-_SEPARATOR = b"\n---"
-
 
 class Written(NamedTuple):
     """What an object was made of: a file, and the document there with its number, from 0.
@@ -21,6 +19,10 @@ class Written(NamedTuple):
     file: str
     document: KubeObject | None = None
     number: int = 0
+
+
+_Documents = dict[tuple[str, str | int | None], list[Written]]
+"""The documents of a file by their kind, and by that with their name, or the lines above them."""
 
 
 class Locator:
@@ -35,17 +37,25 @@ class Locator:
         self._files: dict[str, _Documents] = {}
 
     def locate(self, item: Object) -> Written:
-        """Return what an object was made of."""
+        """Return what an object was most likely made of.
+
+        kustomize may have changed the name, mostly by putting something before or behind it. A
+        patch may change it, too, but hardly ever the kind.
+        """
         if item.made_by is not None:
             return self.locate(item.made_by)
         file = item.file or self._origin(item)
         if file not in self._files:
-            self._files[file] = _documents(self._tree.read(file) or b"")
+            self._files[file] = _documents(file, self._tree.read(file) or b"")
         documents = self._files[file]
-        nearest = documents.nearest(item)
-        if nearest is None:
-            return Written(file)
-        return Written(file, nearest, documents.numbers[nearest.start])
+        # The very line of the file, where the object was taken from it as it is.
+        line = item.lines_above if item.file else -1
+        for key in ((item.kind, line), (item.kind, item.name)):
+            if key in documents:
+                return documents[key][0]
+        alike = documents.get((item.kind, None), [Written(file)])
+        named = (each for each in alike if each.document and each.document.name in item.name)
+        return next(named, alike[0])
 
     def _origin(self, item: Object) -> str:
         """Return the file that kustomize notes, or the kustomization that was built."""
@@ -55,51 +65,14 @@ class Locator:
         return kustomization_file(self._tree, item.directory) or item.directory
 
 
-class _Documents(NamedTuple):
-    """The documents of a file: by the lines above each, by kind and name, and by kind in order.
-
-    `numbers` has the number of each by where it starts.
-    """
-
-    by_line: dict[int, KubeObject]
-    by_name: dict[tuple[str, str], KubeObject]
-    by_kind: dict[str, list[tuple[str, KubeObject]]]
-    numbers: dict[int, int]
-
-    def nearest(self, item: Object) -> KubeObject | None:
-        """Return what an object was most likely made of, None if nothing has its kind.
-
-        kustomize may have changed the name, mostly by putting something before or behind it. A
-        patch may change it, too, but hardly ever the kind.
-        """
-        # The very line of the file, where the object was taken from it as it is.
-        if item.file:
-            there = self.by_line.get(item.lines_above)
-            if there is not None and there.kind == item.kind:
-                return there
-        if (item.kind, item.name) in self.by_name:
-            return self.by_name[item.kind, item.name]
-        named = self.by_kind.get(item.kind, [])
-        for name, document in named:
-            if name and name in item.name:
-                return document
-        for _, document in named:
-            return document
-        return None
-
-
-def _documents(content: bytes) -> _Documents:
-    found = _Documents({}, {}, {}, {})
-    number = end = 0
-    for document in readable(content):
-        # Each of those before it ends at a line `---`, of which the line feed may be the last byte
-        # that was looked at.
-        number += content.count(_SEPARATOR, max(end - len(_SEPARATOR) + 1, 0), document.start)
-        end = document.start
-        found.numbers[end] = number
+def _documents(file: str, content: bytes) -> _Documents:
+    found: _Documents = {}
+    for number, document in enumerate(readable(content)):
+        written = Written(file, document, number)
+        keys: list[str | int | None] = [None, document.name]
         # The entries of a list have the lines of the list above them, and so one place.
         if not isinstance(document, Entry):
-            found.by_line[document.lines_above] = document
-        found.by_name.setdefault((document.kind, document.name), document)
-        found.by_kind.setdefault(document.kind, []).append((document.name, document))
+            keys.append(document.lines_above)
+        for key in keys:
+            found.setdefault((document.kind, key), []).append(written)
     return found
