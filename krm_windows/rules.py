@@ -152,6 +152,10 @@ CLUSTER_NULL = _error("cluster-null", "A cluster's patch is null, so it would ha
 CLUSTER_DROPPED = _warning(
     "cluster-dropped", "A cluster's windows are removed: no policy names it any more."
 )
+CLUSTER_NULL_DROPPED = _error(
+    "cluster-null-dropped",
+    "A patch sets something in a cluster's entry to null, which the merge drops.",
+)
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.
@@ -396,10 +400,6 @@ ADMISSION_UNDELIVERED = _warning(
 NOT_FOLLOWED = _info("not-followed", "Something outside the repository was not read.")
 SOURCE_ASSUMED = _info(
     "source-assumed", "The source of this directory is unknown; the usual name is assumed."
-)
-CLUSTER_NULL_DROPPED = _error(
-    "cluster-null-dropped",
-    "A patch sets something in a cluster's entry to null, which the merge drops.",
 )
 CLUSTER_UNBUILT = _warning(
     "cluster-unbuilt", "A cluster's directory cannot be built; it was not checked."

@@ -139,8 +139,9 @@ class Builds:
         """Build a directory; `above` are those whose plugins led here."""
         closure = self.closure(request)
         if closure.tree.is_absent(request.directory):
-            message = f"is the path of a Kustomization, and {_LEFT_OUT}"
-            absent = Finding(rules.BUILD_FAILED, message, file=request.directory)
+            message = f"{request.directory}, the path of a Kustomization, {_LEFT_OUT}"
+            file = next(self.tree.files(request.directory), request.directory)
+            absent = Finding(rules.BUILD_FAILED, message, file=file)
             return Build(notices=(absent,), complete=False)
         policies = list(closure.policies)
         notices = list(closure.notices)

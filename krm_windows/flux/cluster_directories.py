@@ -5,7 +5,7 @@ them (`--clusters`), and suggests these; a command that is given nothing starts 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -19,7 +19,7 @@ from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, inside, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
-from krm_windows.krm import InputError, KubeObject, Value, render
+from krm_windows.krm import InputError, KubeObject, render
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS
 
@@ -162,14 +162,6 @@ def has_policy(tree: Checkout, directory: str) -> bool:
     return False
 
 
-def instances(tree: Checkout) -> tuple[Object, ...]:
-    """Return the instances of the Flux Operator that the files of a repository have.
-
-    A cluster may apply its own by a Kustomization, of a source whose name only the instance says.
-    """
-    return tuple(item for item in _read(tree) if instance(item) is not None)
-
-
 def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Object]:
     """Yield the objects of Flux in the tree's files, as they are written."""
     # To look for a group in the bytes is much cheaper than to read every file.
@@ -207,32 +199,19 @@ def _with_values(tree: Checkout, item: Object) -> Object:
     sync = instance(item)
     if not is_instance_release(item) or sync is None or item.get(*sync):
         return item
-    directory = dirname(item.file)
-    for path in tree.manifests():
-        if not path.startswith(f"{directory}/"):
-            continue
-        found = _values_sync(tree.read(path) or b"")
-        if found is not None:
-            whole = {
-                "apiVersion": item.api_version,
-                "kind": item.kind,
-                "metadata": {"name": item.name, "namespace": item.namespace},
-                "spec": {"values": {"instance": {"sync": found}}},
-            }
-            return Object.in_file(KubeObject.parse(render(whole).encode()), item.file)
+    inside = (path for path in tree.manifests() if path.startswith(f"{dirname(item.file)}/"))
+    for path in inside:
+        for values in objects.readable(tree.read(path) or b""):
+            found = values.get("instance", "sync")
+            if isinstance(found, dict) and found.get("path"):
+                whole = {
+                    "apiVersion": item.api_version,
+                    "kind": item.kind,
+                    "metadata": {"name": item.name, "namespace": item.namespace},
+                    "spec": {"values": {"instance": {"sync": found}}},
+                }
+                return Object.in_file(KubeObject.parse(render(whole).encode()), item.file)
     return item
-
-
-def _values_sync(content: bytes) -> Value:
-    """Return the sync of an instance in a file of values; None where it has none."""
-    try:
-        (values,) = objects.parsed(content)
-    except (InputError, ValueError):
-        return None
-    sync = values.get("instance", "sync")
-    if isinstance(sync, dict) and sync.get("path"):
-        return sync
-    return None
 
 
 # The kinds that say what Flux applies to a cluster.
@@ -249,73 +228,30 @@ def unread(tree: Checkout, read: Container[str]) -> tuple[Object, ...]:
 
 
 def unapplied(
-    tree: Checkout, flux: Iterable[Object], read: Iterable[str], applied: Collection[str]
+    unread: Sequence[Object], read: Iterable[str], applied: Collection[str]
 ) -> dict[str, list[Object]]:
-    """Return the directories from which `flux`, Kustomizations of files not `read`, may be applied.
+    """Return the directories of which no file was `read`, with the Kustomizations `unread` in each.
 
-    With those of each. Nothing leads to such a directory, and no file in it was read. What lies in
-    a directory that is `applied` was switched off there, and what applies its own directory is
-    applied by hand.
+    What lies in a directory that is `applied`, by one of these as well, was switched off there.
     """
-    tree = _artifact(tree)
-    found = []
-    for item in flux:
-        # One that applies everything says nothing.
-        around = {*applied, _applied(tree, item)} - {"."}
-        if not any(_is_within(dirname(item.file), each) for each in around):
-            found.append(item)
-    including = defaultdict[str, set[str]](set)
-    for place, by in _included(tree):
-        including[place].add(by)
     touched = set(map(str, chain.from_iterable(PurePosixPath(path).parents for path in read)))
-    inner = {_applied(tree, item) for item in found}
-    apart = defaultdict[str, dict[str, list[Object]]](dict)
-    for item in found:
-        for top in _including(dirname(item.file), including) - {"."}:
-            if not any(_is_within(top, each) for each in {*inner, *applied} - {"."}):
-                apart[_untouched(top, touched)].setdefault(top, []).append(item)
-    directories: dict[str, list[Object]] = {}
-    for outer, tops in apart.items():
-        every = list(chain.from_iterable(tops.values()))
-        if "/" in outer and tops.keys() == {outer} and _is_application(tree, outer, every):
+    inner = {below("", item.text("spec", "path")) for item in unread}
+    found = defaultdict[str, list[Object]](list)
+    for item in unread:
+        directory = dirname(item.file)
+        # One that applies everything says nothing.
+        if any(_is_within(directory, each) for each in {*applied, *inner} - {"."}):
             continue
-        # One name twice makes several clusters, side by side.
-        if len({(each.namespace, each.name) for each in every}) < len(every):
-            directories |= tops
-        else:
-            directories[commonpath(tops)] = every
-    return directories
+        outer = _untouched(directory, touched)
+        # An application that is beside others of which some are applied was switched off, too.
+        if "/" not in outer or not _is_within(below("", item.text("spec", "path")), outer):
+            found[outer].append(item)
+    return {commonpath(map(_directory, items)): items for items in found.values()}
 
 
-def _applied(tree: Checkout, item: Object) -> str:
-    """Return the directory that a Kustomization applies, of an artifact of a part as well."""
-    directory = below("", item.text("spec", "path"))
-    if tree.is_directory(directory):
-        return directory
-    return in_part(tree, item.file, directory) or directory
-
-
-def _is_application(tree: Checkout, directory: str, flux: Iterable[Object]) -> bool:
-    """Whether the Kustomizations of a directory apply nothing but what is in it.
-
-    Beside others that are applied, it was switched off.
-    """
-    return all(_is_within(_applied(tree, each), directory) for each in flux)
-
-
-def _including(directory: str, including: Mapping[str, set[str]]) -> set[str]:
-    """Return the outermost directories that include one, itself where none does."""
-    tops: set[str] = set()
-    seen: set[str] = set()
-    waiting = [directory or "."]
-    while waiting:
-        each = waiting.pop()
-        if each not in seen:
-            seen.add(each)
-            above = including.get(each, set()) - {each}
-            waiting += above
-            tops |= set() if above else {each}
-    return tops
+def _directory(item: Object) -> str:
+    """Return the directory that the file of an object is in."""
+    return dirname(item.file)
 
 
 def _untouched(directory: str, touched: Container[str]) -> str:
@@ -337,14 +273,15 @@ def _synced(tree: Checkout, found: Iterable[Object], *, alone: bool = False) -> 
     read = list(found)
     files = {item.file for item in read if item.kind == "Kustomization"}
     for item in read:
-        directory = _directory(tree, item, _path(tree, item))
+        directory = _entered(tree, item)
         if directory is None:
             continue
         entrance = Entrance(directory, item.file)
         if instance(item) is not None:
             operated.append(entrance)
-        elif _is_outermost(tree, item, entrance, read) and (
-            alone or _is_bootstrapped(item) or _leads_to_any(tree, directory, files - {item.file})
+        elif _is_bootstrapped(item) or (
+            not _is_led_to(tree, entrance, read)
+            and (alone or _leads_to_any(tree, directory, files - {item.file}))
         ):
             others.append(entrance)
     yield from operated
@@ -355,15 +292,18 @@ def _synced(tree: Checkout, found: Iterable[Object], *, alone: bool = False) -> 
             yield each
 
 
-def _directory(tree: Checkout, item: Object, path: str) -> str | None:
-    """Return the directory that a path of a sync is; None where it is one of another repository."""
-    if not path:
-        return None
-    directory = below("", path)
-    if tree.is_directory(directory):
-        return directory
-    # Git has all of the repository, an artifact maybe a part of it.
+def _entered(tree: Checkout, item: Object) -> str | None:
+    """Return the directory that an object syncs a cluster from; None where it is none of here."""
     sync = instance(item)
+    path = ""
+    if sync is not None:
+        path = item.text(*sync, "path")
+    elif _is_bootstrapped(item) or _applies_itself(tree, item):
+        path = item.text("spec", "path")
+    directory = below("", path)
+    if not path or tree.is_directory(directory):
+        return directory if path else None
+    # Git has all of the repository, an artifact maybe a part of it.
     if sync is None or item.text(*sync, "kind") == "GitRepository":
         return None
     return in_part(tree, item.file, directory)
@@ -382,19 +322,6 @@ def in_part(tree: Checkout, place: str, directory: str) -> str | None:
             return found
         above = dirname(above)
     return None
-
-
-def _path(tree: Checkout, item: Object) -> str:
-    """Return the path that an object syncs a cluster from, empty where it does not sync any."""
-    if item.kind == "Kustomization":
-        path = item.text("spec", "path")
-        if _is_bootstrapped(item) or _applies_itself(tree, item):
-            return path
-        return ""
-    sync = instance(item)
-    if sync is None:
-        return ""
-    return item.text(*sync, "path")
 
 
 def _is_bootstrapped(item: Object) -> bool:
@@ -429,16 +356,6 @@ def _applies_itself(tree: Checkout, item: Object) -> bool:
 def _files(tree: Checkout, directory: str) -> frozenset[str]:
     """Return the files whose objects a build of a directory applies."""
     return frozenset(close(tree, directory, {}).resources)
-
-
-def _is_outermost(
-    tree: Checkout,
-    item: Object,
-    entrance: Entrance,
-    found: Iterable[Object],
-) -> bool:
-    """Whether what a Kustomization syncs is no part of what another one applies."""
-    return _is_bootstrapped(item) or not _is_led_to(tree, entrance, found)
 
 
 def _is_led_to(tree: Checkout, entrance: Entrance, found: Iterable[Object]) -> bool:

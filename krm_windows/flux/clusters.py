@@ -44,30 +44,15 @@ class Survey:
         found = cluster_directories.unread(self.tree, self.read)
         return tuple(each for each in found if below("", each.text("spec", "path")) not in roots)
 
-    def _beginning(self, cluster: Cluster, path: str) -> str:
-        """Return the outermost directory of what a Kustomization may apply that is not followed.
-
-        Why it is not is said, and what it leads to is not known.
-        """
-        if not self.tree.is_directory(path):
-            path = cluster_directories.in_part(self.tree, f"{cluster.root}/", path) or "."
-        return path.partition("/")[0]
-
     @cached_property
     def unapplied(self) -> dict[str, list[Object]]:
         """The directories with such Kustomizations that nothing leads to, each with those."""
         applied: set[str] = set()
         for cluster in self.clusters:
             for own in cluster.kustomizations.values():
-                applied.add(own.path if own.is_followed else self._beginning(cluster, own.path))
-        flux = cluster_directories.unread(self.tree, self.read)
-        found = cluster_directories.unapplied(self.tree, flux, self.read, applied)
-        counted = {}
-        for directory, each in found.items():
-            items = [item for item in each if item in self.unread]
-            if items:
-                counted[directory] = items
-        return counted
+                # What one that is not followed leads to may be anywhere around.
+                applied.add(own.path if own.is_followed else own.path.partition("/")[0])
+        return cluster_directories.unapplied(self.unread, self.read, applied)
 
 
 def survey(
@@ -140,19 +125,9 @@ def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Finding]:
         f"the Flux source of this directory is unknown{clusters}: {ROOT} is assumed, as created "
         f"by `flux bootstrap` and the Flux Operator; confirm it with `--source {ROOT}=.`"
     )
-    yield Finding(rules.SOURCE_ASSUMED, message, file=_entrance(tree, found[0].root))
-
-
-def _entrance(tree: Checkout, root: str) -> str:
-    """Return a file of a cluster's directory to speak of.
-
-    It is the directory itself where it has none.
-    """
-    file = kustomization_file(tree, root)
-    if file is not None:
-        return file
-    inside = (path for path in tree.manifests() if path.startswith(f"{root}/"))
-    return next(inside, root)
+    root = found[0].root
+    file = kustomization_file(tree, root) or next(tree.files(root), root)
+    yield Finding(rules.SOURCE_ASSUMED, message, file=file)
 
 
 def _within(

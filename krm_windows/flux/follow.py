@@ -78,11 +78,6 @@ def follow(
     states = [_started(tree, each, named[each], hints, addresses) for each in clusters]
     shared: Shared = {}
     _build_due(tree, states, builds, shared)
-    # Only where something leads nowhere yet: every file is looked at for it.
-    if _learn_instances(tree, states):
-        for state in states:
-            _decide(tree, state)
-        _build_due(tree, states, builds, shared)
     for state in states:
         _give_up(tree, state)
     return states
@@ -100,21 +95,6 @@ def _build_due(
         _round(states, builds, shared)
         for state in states:
             _decide(tree, state)
-
-
-def _learn_instances(tree: Checkout, states: Sequence[State]) -> bool:
-    """Read what syncs a cluster from files to which nothing led; say whether one is known by it.
-
-    An instance of the Flux Operator may be applied by the very Kustomization whose source is to be
-    known by it.
-    """
-    lost = [state for state in states if state.waiting and state.sources.sync is None]
-    if not lost:
-        return False
-    found = cluster_directories.instances(tree)
-    for state in lost:
-        state.sources.learn(found, NAME)
-    return any(state.sources.sync is not None for state in lost)
 
 
 def names(clusters: Sequence[str]) -> dict[str, str]:
@@ -469,14 +449,10 @@ def _not_followed(
     refusal = _refusal(tree, _artifact(state.sources, repository, state.known), found)
     if refusal is not None:
         return Finding(rules.NOT_FOLLOWED, f"its path {path} {refusal}", about=own)
-    # An artifact may hold a part of the repository only.
-    if source.kind != "GitRepository":
-        message = f"{found} not found here, and {source} may be another part"
-        return Finding(rules.NOT_FOLLOWED, message, about=own)
-    # A branch of its own, where nothing says which one the cluster follows.
-    branch = state.sources.undecided_branch(source)
-    if branch:
-        message = f"its path {path} is not in this checkout, and {source} is the branch {branch}"
+    # An artifact may hold a part of the repository only, and a branch that nothing says the cluster
+    # follows may be another one.
+    if source.kind != "GitRepository" or state.sources.undecided_branch(source):
+        message = f"{found} is not in this checkout, and {source} may be another part or branch"
         return Finding(rules.NOT_FOLLOWED, message, about=own)
     return Finding(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 

@@ -17,11 +17,6 @@ from krm_windows.system.kustomize import Builder, BuildError, Inputs
 _REVISION = {"GitRepository": "name", "OCIRepository": "tag"}
 
 
-def patches_path(item: Object) -> tuple[str, ...]:
-    """Return where an instance, or the HelmRelease of one, has its patches."""
-    return (*_spec(item), "kustomize", "patches")
-
-
 def default_account(item: Object) -> str:
     """Return the account that Flux impersonates by default, empty without multitenancy."""
     if instance(item) is None or item.get(*_spec(item), "cluster", "multitenant") is not True:
@@ -33,8 +28,8 @@ def _spec(item: Object) -> tuple[str, ...]:
     return (instance(item) or ("sync",))[:-1]
 
 
-def synced(builder: Builder | None, sync: Sync, *, lacking: int | None = None) -> list[Object]:
-    """Return source and Kustomization that an instance yields, without the patch `lacking`.
+def synced(builder: Builder | None, sync: Sync) -> list[Object]:
+    """Return source and Kustomization that an instance yields.
 
     Raises InputError where a patch cannot be applied.
     """
@@ -42,8 +37,8 @@ def synced(builder: Builder | None, sync: Sync, *, lacking: int | None = None) -
     kinds = {str(each["kind"]) for each in objects}
     wanted = [
         {"patch": patch.get("patch"), "target": patch.get("target")}
-        for number, patch in enumerate(sync.item.parts(*patches_path(sync.item)))
-        if number != lacking and _concerns(patch, kinds)
+        for patch in sync.item.parts(*_spec(sync.item), "kustomize", "patches")
+        if _concerns(patch, kinds)
     ]
     output = b"---\n".join(render(each).encode() for each in objects)
     if wanted:

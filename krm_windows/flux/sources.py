@@ -209,25 +209,13 @@ class Sources:
 
     def why_foreign(self, source: ObjectIdentity) -> str:
         """Say why a source is not followed."""
-        named = str(source)
-        address = self._declared(source)
-        if self._is_elsewhere(source):
-            # One repository may be pushed as several artifacts, a directory each.
-            if source.kind == "OCIRepository":
-                return (
-                    f"{named} is another artifact, {address}; if it is a directory of this "
-                    f"repository, add `--source {source.path}=DIR`"
-                )
-            return f"{named} is another repository, {address}"
-        if address in self.addresses:
-            branch = _branch(self.known.get(source))
-            return (
-                f"{named} is the branch {branch} of this repository, but another one is checked out"
-            )
-        if address:
-            named = f"{named}, {address},"
-        advice = f"if it is, add `--source {source.path}=.`"
-        return f"it is unknown whether {named} is this repository; {advice}"
+        named = ", ".join(filter(None, (str(source), self._declared(source))))
+        if self.is_elsewhere(source):
+            return f"{named} is another repository, or another branch of this one"
+        return (
+            f"it is not known whether {named} is this repository, or a directory of it; if it is, "
+            f"add `--source {source.path}=DIR`"
+        )
 
 
 def below(directory: str, path: str) -> str:

@@ -88,11 +88,11 @@ def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> N
         # The path of a Kustomization, that of the root among them.
         (
             {".sourceignore": "/web"},
-            "web:1:1: [error] is the path of a Kustomization, and is not in the artifact",
+            "web/w.yaml:1:1: [error] web, the path of a Kustomization, is not in the artifact",
         ),
         (
             {".sourceignore": "/*\n!/web"},
-            "clusters/north:1:1: [error] is the path of a Kustomization, and is not in the",
+            "sync.yaml:1:1: [error] clusters/north, the path of a Kustomization, is not in the",
         ),
         # What is of another repository is not known here, whatever this one has there.
         (

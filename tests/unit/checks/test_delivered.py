@@ -75,8 +75,7 @@ def judged(windows: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixtur
             if each["tags"]["rule"] == "windows-stale":
                 continue
             path = Path(each["file"]["path"])
-            text = path.read_text() if path.is_file() else "\n"
-            line = text.splitlines()[int(each["tags"]["line"]) - 1]
+            line = path.read_text().splitlines()[int(each["tags"]["line"]) - 1]
             said = line[int(each["tags"]["column"]) - 1 :]
             found.append((each["tags"]["rule"], path.relative_to(tmp_path).as_posix(), said))
         return found

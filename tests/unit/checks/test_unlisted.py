@@ -26,19 +26,7 @@ SHOP = kustomization("shop", path="./shop")
         ({"flux/x/web.yaml": WEB, "flux/y/z/shop.yaml": SHOP}, "2 of 4", {"flux": 2}),
         ({"flux/x/web.yaml": WEB, "other/shop.yaml": SHOP}, "2 of 4", {"flux/x": 1, "other": 1}),
         ({"a/x/kustomization.yaml": "resources: []\n", "clusters/web.yaml": WEB}, "2 of 3", {}),
-        # Two clusters are two, which have the same name in each.
-        (
-            {"sites/x/web.yaml": WEB, "sites/y/web.yaml": WEB},
-            "2 of 4",
-            {"sites/x": 1, "sites/y": 1},
-        ),
-        # The directory that includes it is what is applied, or the Kustomization above it.
-        (
-            {"flux/kustomization.yaml": "resources: [../base]\n", "base/web.yaml": WEB}
-            | {"base/kustomization.yaml": "resources: [web.yaml]\n"},
-            "2 of 3",
-            {"flux": 1},
-        ),
+        # What another Kustomization applies is that one's.
         ({"flux/web.yaml": WEB, "web/shop.yaml": SHOP}, "2 of 4", {"flux": 1}),
         # What an applied directory leaves out was switched off.
         (

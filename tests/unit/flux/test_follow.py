@@ -373,36 +373,6 @@ def test_components_that_are_not_there_may_be_ignored(
     assert bool(found.notices) is not ignored
 
 
-INSTANCE = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: flux-instance}
-spec:
-  values:
-    instance:
-      sync:
-        name: fleet
-        kind: GitRepository
-        url: https://example.com/fleet
-        path: clusters/north
-"""
-
-
-def test_an_instance_that_is_applied_from_its_own_source_names_it(follow: Followed) -> None:
-    """The cluster's own directory has but a Kustomization of that source."""
-    found = follow(
-        {
-            NORTH: kustomization("apps", source="fleet"),
-            "apps/kustomization.yaml": "namespace: flux-system\nresources: [instance.yaml]\n",
-            "apps/instance.yaml": INSTANCE,
-        },
-        "other=.",
-    )
-    (north,) = found.clusters
-    assert names(north, "apps") == {"HelmRelease flux-system/flux-instance"}
-    assert not found.notices
-
-
 def test_an_artifact_of_a_part_is_found_above_the_cluster(follow: Followed) -> None:
     """Of an artifact that has the source's usual name nothing says which part it is."""
     spec = kustomization("apps").replace("GitRepository", "OCIRepository")

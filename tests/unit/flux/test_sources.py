@@ -68,7 +68,7 @@ def test_another_repository_is_not_followed_into_this_one(path: str, follow: Fol
     )
     assert not applied(found, "apps")
     assert reported(found) == ["not-followed"]
-    assert "--source flux-system/tenant=." in found.notices[0].message
+    assert "--source flux-system/tenant=DIR" in found.notices[0].message
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,9 @@ def test_a_path_of_a_branch_that_may_be_another_is_not_missing(follow: Followed)
     hints = Hints((), frozenset({normal(URL)}))
     found = follow(files, OTHER, hints=hints)
     assert reported(found) == ["not-followed"]
-    assert "GitRepository flux-system/team is the branch team" in found.notices[0].message
+    assert (
+        "GitRepository flux-system/team may be another part or branch" in found.notices[0].message
+    )
     assert reported(follow(files, "flux-system/team=.", hints=hints)) == ["build-failed"]
     synced = {NORTH: SYNC + tenant.replace("branch: team", "branch: main")}
     assert reported(follow(synced, OTHER, hints=hints)) == ["build-failed"]
@@ -128,11 +130,11 @@ def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed
     apps = kustomization("apps", source="team").replace("GitRepository", "OCIRepository")
     found = follow({NORTH: SYNC + artifact + apps, "apps/a.yaml": config_map()}, OTHER)
     (notice,) = found.notices
-    assert "is another artifact, example.com/team; if it is a directory of this" in notice.message
+    assert "OCIRepository flux-system/team, example.com/team is this repository" in notice.message
     assert "add `--source flux-system/team=DIR`" in notice.message
     git = SYNC + team.replace("oci", "ssh") + kustomization("apps", source="team")
     (notice,) = follow({NORTH: git}, OTHER).notices
-    assert notice.message.endswith("flux-system/team is another repository, example.com/team")
+    assert "flux-system/team, example.com/team is another repository" in notice.message
 
 
 def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
