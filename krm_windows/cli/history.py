@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.cli import inputs, output, periods, progress, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import account_records, pages
+from krm_windows.history import pages, records
 from krm_windows.history.account import Account, account
 from krm_windows.history.revisions import Revision, Versions
 from krm_windows.krm import InputError
@@ -171,9 +171,9 @@ def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:
 
 def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
-        records = [account_records.account(made) for made in every]
+        found = [records.account(made) for made in every]
         # One object for one cluster is easier to read by `jq` than a list of one.
-        output.show_json(records if arguments.all_clusters else records[0])
+        output.show_json(found if arguments.all_clusters else found[0])
     elif arguments.output == "html":
         output.show(pages.account(every))
     else:

@@ -10,7 +10,7 @@ from krm_windows.cli import inputs, output, periods, previews, progress, report
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import pages, simulation_records
+from krm_windows.history import pages, records
 from krm_windows.history.changes import changes
 from krm_windows.history.simulation import Simulation, simulate
 from krm_windows.inventory import file_of
@@ -122,9 +122,9 @@ def _simulations(
 
 def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
-        records = [simulation_records.simulation(one) for one in every]
+        found = [records.simulation(one) for one in every]
         # One object for one policy is easier to read by `jq` than a list of one.
-        output.show_json(records if len(records) > 1 else records[0])
+        output.show_json(found if len(found) > 1 else found[0])
     elif arguments.output == "html":
         output.show(pages.simulation(every))
     else:

@@ -124,14 +124,22 @@ def account(
         return None
     openings: list[Opening] = []
     for stretch in stretches:
-        openings.extend(_openings(stretch))
+        if stretch.revision is not None and stretch.timetable is not None:
+            # The evaluator, asked about this time alone.
+            openings += (
+                Opening(each.begins, each.ends, each.rules, stretch.revision)
+                for each in timeline(stretch.timetable, stretch.begins, stretch.ends)
+                if each.open
+            )
+    # In force since before the beginning, one is the first version of this time.
+    first = [stretches[0].revision] if stretches[0].revision is not None else []
     return Account(
         path=path,
         head=head,
         zone=zones[-1],
         begins=begins,
         ends=ends,
-        revisions=_within(revisions, begins, ends),
+        revisions=(*first, *(each for each in revisions if begins < each.at < ends)),
         stretches=stretches,
         openings=tuple(openings),
         overrides=tuple(_overrides(revisions, begins, ends)),
@@ -148,25 +156,6 @@ def effective(revisions: Iterable[Revision]) -> Iterator[tuple[Revision, Revisio
         elif revision.state is not State.UNREADABLE:
             held = None
         yield revision, held
-
-
-def _within(
-    revisions: Iterable[Revision],
-    begins: datetime,
-    ends: datetime,
-) -> tuple[Revision, ...]:
-    found: list[Revision] = []
-    held: Revision | None = None
-    for revision, now in effective(revisions):
-        # Up to the beginning only what is still in force then matters.
-        if revision.at <= begins:
-            held = now
-        elif revision.at < ends:
-            found.append(revision)
-    # In force since before the beginning, it is the first version of this time.
-    if held is not None:
-        found.insert(0, held)
-    return tuple(found)
 
 
 def _stretches(
@@ -191,20 +180,6 @@ def _stretches(
     yield Stretch(since, ends, held)
 
 
-def _openings(stretch: Stretch) -> Iterator[Opening]:
-    if stretch.revision is None or stretch.timetable is None:
-        return
-    # The evaluator, asked about this time alone.
-    for segment in timeline(stretch.timetable, stretch.begins, stretch.ends):
-        if segment.open:
-            yield Opening(
-                begins=segment.begins,
-                ends=segment.ends,
-                rules=segment.rules,
-                revision=stretch.revision,
-            )
-
-
 def _overrides(
     revisions: Iterable[Revision],
     begins: datetime,
@@ -217,9 +192,7 @@ def _overrides(
     for revision, now in effective(revisions):
         held = list(_said(now))
         gone = [each for each in standing if each not in held]
-        for each in gone:
-            made = standing.pop(each)
-            found.append((each, made, revision))
+        found += [(each, standing.pop(each), revision) for each in gone]
         for each in held:
             # Made by the first of the versions that have it one after the other.
             standing.setdefault(each, revision)
@@ -229,31 +202,16 @@ def _overrides(
     for (rule, request), made, ended in found:
         # In this time, and only while a version had it.
         first = max(made.at, begins)
-        last = ends
-        if ended is not None:
-            last = min(ended.at, ends)
-        if first < last:
-            spans = _spans(rule, made, first, last)
+        last = ends if ended is None else min(ended.at, ends)
+        if first < last and made.timetable is not None:
+            # In the zone of the version that made it.
+            every = exceptions.spans(made.timetable, first, last)
+            spans = tuple((span.begins, span.ends) for span in every if span.rule == rule)
             yield Override(rule, request, made, ended, spans)
 
 
 def _said(revision: Revision | None) -> Iterator[_Said]:
     """Yield the overrides of a version, each with who asked for it."""
-    if revision is None or revision.timetable is None:
-        return
-    for rule in revision.timetable.overrides:
-        yield rule, revision.requests.get(rule.key, Request())
-
-
-def _spans(
-    rule: Rule,
-    made: Revision,
-    begins: datetime,
-    ends: datetime,
-) -> tuple[tuple[datetime, datetime], ...]:
-    """Return where an override was in force, while the policy had it."""
-    if made.timetable is None:
-        return ()
-    # In the zone of the version that made it.
-    every = exceptions.spans(made.timetable, begins, ends)
-    return tuple((span.begins, span.ends) for span in every if span.rule == rule)
+    if revision is not None and revision.timetable is not None:
+        for rule in revision.timetable.overrides:
+            yield rule, revision.requests.get(rule.key, Request())

@@ -28,9 +28,7 @@ def account_as_text(of: Account, width: int) -> str:
 def simulation(every: Sequence[Simulation]) -> str:
     """Return the figures in tables, and bars beside them."""
     names = ", ".join(simulation.name for simulation in every)
-    return _page(
-        "simulation.html", f"What would have waited: {names}", every=every, words=simulation_text
-    )
+    return _page("simulation.html", f"What would have waited: {names}", **_values(every))
 
 
 def simulation_as_text(every: Sequence[Simulation], width: int) -> str:
@@ -38,8 +36,13 @@ def simulation_as_text(every: Sequence[Simulation], width: int) -> str:
 
     Below it stands what waited when.
     """
-    values = {"every": every, "width": width, "words": simulation_text}
-    return text("simulation.txt", _HERE, **values)
+    return text("simulation.txt", _HERE, width=width, **_values(every))
+
+
+def _values(every: Sequence[Simulation]) -> dict[str, object]:
+    # The same figure of each, side by side.
+    figures = list(zip(*map(simulation_text.figures, every), strict=True))
+    return {"every": every, "words": simulation_text, "figures": figures}
 
 
 def _page(template: str, heading: str, **values: object) -> str:

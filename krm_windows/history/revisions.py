@@ -13,7 +13,7 @@ from hashlib import sha256
 from krm_windows.history.simulation import instant
 from krm_windows.krm import InputError, opened
 from krm_windows.policy.load import Loaded
-from krm_windows.policy.model import KIND, WindowPolicy
+from krm_windows.policy.model import KIND
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.schedule.timetable import Timetable
@@ -87,85 +87,62 @@ class _Policy:
 
     def clusters(self) -> Iterable[str]:
         """Return the clusters that it names, with the one that it is built for."""
-        if self.loaded.build_for is None or self.loaded.build_for in self.loaded.clusters:
-            return self.loaded.clusters
-        return (*self.loaded.clusters, self.loaded.build_for)
+        return dict.fromkeys((*self.loaded.clusters, *filter(None, [self.loaded.build_for])))
 
     def for_cluster(self, cluster: str | None, made: Revision) -> Revision:
         """Return a version as it is for a cluster, with the timetable, or else what is wrong.
 
         None is the policy as it is, or for the cluster that it says it is built for.
         """
-        name = cluster
-        if name is None:
-            name = self.loaded.build_for
+        loaded = self.loaded
+        name = loaded.build_for if cluster is None else cluster
         # A build for it would end with the error that no such cluster is known.
-        names_clusters = bool(self.loaded.clusters)
-        if name is not None and names_clusters and name not in self.loaded.clusters:
-            return self._elsewhere(made)
-        policy, results = _policy(self.loaded, name)
+        if name is not None and loaded.clusters and name not in loaded.clusters:
+            # Where it is wrong for each cluster that it names, nothing is rendered, nor taken away.
+            if all(policy is None for policy in loaded.clusters.values()):
+                return _unreadable(made, *_errors(loaded.results))
+            return replace(made, state=State.ELSEWHERE)
+        # One that names no clusters is the same for each.
+        is_own = bool(loaded.clusters) or name == loaded.build_for
         # The timetable alone: no CronJob is made of what is over.
-        wanted = [(name, policy, results)]
+        wanted = [(name, *loaded.for_cluster(name if is_own else None))]
         versions, said = self.source.compile(wanted, planned=False)
-        problems = tuple(str(result) for result in said if _is_reported(result))
         if not versions:
-            return replace(made, state=State.UNREADABLE, problems=problems)
+            return _unreadable(made, *_errors(said))
+        overrides = versions[0].policy.spec.overrides or {}
         return replace(
             made,
             state=State.READ,
             timetable=versions[0].timetable,
-            problems=problems,
-            requests=_requests(versions[0].policy),
+            # A timetable has what the gate needs, and it needs none of these.
+            requests={
+                key: Request(each.requested_by, each.ticket) for key, each in overrides.items()
+            },
         )
 
-    def _elsewhere(self, made: Revision) -> Revision:
-        # Where it is wrong for each cluster that it names, nothing is rendered, nor taken away.
-        if all(policy is None for policy in self.loaded.clusters.values()):
-            problems = tuple(str(result) for result in self.loaded.results if _is_reported(result))
-            return replace(made, state=State.UNREADABLE, problems=problems)
-        return replace(made, state=State.ELSEWHERE)
+
+def _errors(results: Iterable[Result]) -> Iterator[str]:
+    # Hints about a policy that is in force are the matter of `check`.
+    return (str(result) for result in results if fails([result]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Unreadable:
-    """A content that holds no policy, or more than one, and why."""
-
-    problem: str
+def _unreadable(made: Revision, *problems: str) -> Revision:
+    return replace(made, state=State.UNREADABLE, problems=problems)
 
 
-def _requests(policy: WindowPolicy) -> dict[str, Request]:
-    # A timetable has what the gate needs, and it needs none of these.
-    overrides = policy.spec.overrides or {}
-    return {
-        key: Request(override.requested_by, override.ticket) for key, override in overrides.items()
-    }
-
-
-def _read(content: bytes) -> _Policy | _Unreadable:
+def _read(content: bytes) -> _Policy | str:
     """Return the policy that a content holds, or what is wrong where it is not one."""
     try:
         found = [item for item in opened(content) if item.kind == KIND]
         # Two policies in a file are rendered as two: which one is meant could not be said.
         if len(found) != 1:
-            return _Unreadable(f"must contain exactly one {KIND}, found {len(found)}")
+            return f"must contain exactly one {KIND}, found {len(found)}"
         # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
         source = Source(found[0], [])
         return _Policy(source, source.load())
     # What is no YAML at all, or no mapping where there has to be one.
     except InputError as error:
-        return _Unreadable(str(error))
-
-
-def _policy(loaded: Loaded, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
-    """Return the policy for a cluster; one that names no clusters is the same for each."""
-    if name == loaded.build_for or loaded.clusters:
-        return loaded.for_cluster(name)
-    return loaded.for_cluster(None)
-
-
-def _is_reported(result: Result) -> bool:
-    # Hints about a policy that is in force are the matter of `check`.
-    return fails([result])
+        return str(error)
 
 
 class Versions:
@@ -179,7 +156,6 @@ class Versions:
         # Git lists the newest first, and a version counts after those before it.
         self._touched.reverse()
         blobs = [each.blob for each in self._touched if each.blob is not None]
-        # Of all at once: a process of Git each would take most of the time.
         self._contents = history.contents(blobs)
         self._read = {blob: _read(content) for blob, content in self._contents.items()}
 
@@ -227,12 +203,11 @@ class Versions:
         content = self._contents.get(each.blob)
         # Git was asked for contents up to a size, so this one has no digest, either.
         if content is None:
-            wrong = "is too large to be a manifest"
-            return replace(made, state=State.UNREADABLE, problems=(wrong,))
+            return _unreadable(made, "is too large to be a manifest")
         made = replace(made, digest=sha256(content).hexdigest())
         policy = self._read[each.blob]
-        if isinstance(policy, _Unreadable):
-            return replace(made, state=State.UNREADABLE, problems=(policy.problem,))
+        if isinstance(policy, str):
+            return _unreadable(made, policy)
         return policy.for_cluster(cluster, made)
 
 
@@ -240,38 +215,18 @@ def _touched(history: History, path: str) -> Iterator[_Touched]:
     """Yield the commits that changed the file, the newest first, along its renames."""
     # All that Git lists below are on the way of first parents, and so in here.
     commits = {commit.name: commit for commit in history.commits}
-    place: str | None = path
     start: str | None = history.commits[0].name
     # Each round begins at an older commit, so it ends.
-    while place is not None and start is not None:
-        found = [commits[name] for name in history.touching(place, start)]
+    while start is not None:
         # Under this name, down to the commit that made the file.
-        here = place
-        place = None
+        names = history.touching(path, start)
         start = None
-        there = _at(history, found, here)
-        earlier = _before(history, found, here)
-        for each, before in zip(there, earlier, strict=True):
-            yield each
+        for name in names:
+            commit = commits[name]
+            [blob] = history.blobs([(name, path)])
+            yield _Touched(commit, path, blob)
             # A file that was made by this commit may have had another name until then.
-            if each.blob is not None and before is None:
-                place = history.source(here, each.commit)
-            if place is not None:
-                start = each.commit.parent
+            earlier = history.source(path, commit)
+            if earlier is not None:
+                path, start = earlier, commit.parent
                 break
-
-
-def _at(history: History, commits: Iterable[Commit], path: str) -> list[_Touched]:
-    every = list(commits)
-    blobs = history.blobs((commit.name, path) for commit in every)
-    pairs = zip(every, blobs, strict=True)
-    return [_Touched(commit, path, blob) for commit, blob in pairs]
-
-
-def _before(
-    history: History,
-    commits: Iterable[Commit],
-    path: str,
-) -> list[str | None]:
-    """Return what was at a path before each commit; before the first one there was nothing."""
-    return history.blobs((commit.parent or "", path) for commit in commits)

@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property
+from itertools import chain
 from statistics import median
-from typing import TypeAlias
 
 from krm_windows.preview.calendar import named
+from krm_windows.preview.clock import last_day
 from krm_windows.schedule.timeline import openings
 from krm_windows.schedule.timetable import Timetable
 
 FAR = timedelta(days=400)
 """An opening that is later than this after the end of the period is none: as `state` has it."""
-Begins: TypeAlias = Callable[[date], date]
-"""Gives the first day of the week or month of a day."""
 _HUNDRED = 100
 _DAY = timedelta(days=1)
 # A period of more days is told by months, a shorter one by weeks.
@@ -120,11 +119,8 @@ class Simulation:
     def longest(self) -> list[Wait]:
         """The waits that ended, the longest first; of two as long, the earlier one."""
         ended = [wait for wait in self.waits if wait.length is not None]
-        ended.sort(key=lambda wait: wait.change.at)
-        # The commit that waited longest is the first to be looked at. Backwards, too, `sort` keeps
-        # the order of what is alike.
-        ended.sort(key=lambda wait: wait.length or timedelta(), reverse=True)
-        return ended
+        # The commit that waited longest is the first to be looked at.
+        return sorted(ended, key=lambda wait: (-(wait.length or timedelta()), wait.change.at))
 
     @property
     def pending(self) -> list[Wait]:
@@ -150,8 +146,8 @@ class Simulation:
 
     @cached_property
     def weeks(self) -> list[Breakdown]:
-        """The weeks of the policy's clock, each titled with its Monday."""
-        return self._by(_monday)
+        """The weeks of the policy's clock, each titled with its Monday (ISO 8601)."""
+        return self._by_days(lambda day: f"{day - day.weekday() * _DAY}")
 
     @cached_property
     def worst_week(self) -> Breakdown | None:
@@ -167,53 +163,32 @@ class Simulation:
         # Thirteen weeks at most: as many lines as a year has months.
         if self.ends - self.begins <= _BY_WEEKS * _DAY:
             return "week", self.weeks
-        months = self._by(_first_of_month, title="%Y-%m")
-        return "month", months
+        return "month", self._by_days(lambda day: f"{day:%Y-%m}")
 
     @cached_property
     def classes(self) -> list[Breakdown]:
         """The change classes by name; a change of two classes is in both."""
-        numbers: Counter[str] = Counter()
-        for change in self.changes:
-            numbers.update(change.classes)
-        found = []
-        for name in sorted(numbers):
-            waits = tuple(wait for wait in self.waits if name in wait.change.classes)
-            found.append(Breakdown(name, numbers[name], waits))
-        return found
+        names = sorted(set(chain.from_iterable(change.classes for change in self.changes)))
+        return self._by(names, lambda change: change.classes)
 
-    def _by(self, begins: Begins, title: str = "%Y-%m-%d") -> list[Breakdown]:
-        """Divide by the first days of weeks or months."""
+    def _by_days(self, title: Callable[[date], str]) -> list[Breakdown]:
+        """Divide by what days of the policy's clock are titled with, in order."""
         zone = self.zone
-        # One after the other, so that those without a change are there, too.
-        numbers: dict[date, int] = {}
-        # Days of the policy's clock: what is Sunday night elsewhere may be Monday here.
-        day = self.begins.astimezone(zone).date()
-        last = (self.ends - timedelta.resolution).astimezone(zone).date()
-        while day <= last:
-            numbers.setdefault(begins(day), 0)
-            day += _DAY
-        for change in self.changes:
-            day = change.at.astimezone(zone).date()
-            numbers[begins(day)] += 1
-        waits: dict[date, list[Wait]] = {}
+        first = self.begins.astimezone(zone).toordinal()
+        last = last_day(self.ends, zone).toordinal()
+        # Those without a change are there, too.
+        titles = dict.fromkeys(title(date.fromordinal(day)) for day in range(first, last + 1))
+        return self._by(titles, lambda change: [title(change.at.astimezone(zone).date())])
+
+    def _by(
+        self, titles: Iterable[str], of: Callable[[CommittedChange], Iterable[str]]
+    ) -> list[Breakdown]:
+        numbers = Counter(chain.from_iterable(map(of, self.changes)))
+        waits: dict[str, list[Wait]] = {}
         for wait in self.waits:
-            day = wait.change.at.astimezone(zone).date()
-            waits.setdefault(begins(day), []).append(wait)
-        found = []
-        for first, number in numbers.items():
-            name = f"{first:{title}}"
-            found.append(Breakdown(name, number, tuple(waits.get(first, ()))))
-        return found
-
-
-def _monday(day: date) -> date:
-    # Weeks as ISO 8601 has them.
-    return day - day.weekday() * _DAY
-
-
-def _first_of_month(day: date) -> date:
-    return day.replace(day=1)
+            for title in of(wait.change):
+                waits.setdefault(title, []).append(wait)
+        return [Breakdown(each, numbers[each], tuple(waits.get(each, ()))) for each in titles]
 
 
 def simulate(
@@ -266,13 +241,9 @@ def _waits(
         # An opening is half open: what comes at its end waits for the next one.
         while opening is not None and opening[1] <= change.at:
             opening = next(coming, None)
-        # Closed for good, or for longer than anybody looks ahead.
-        if opening is None:
-            yield Wait(change, None)
-            continue
-        opens, _ = opening
-        if change.at < opens:
-            yield Wait(change, opens)
+        # None where it is closed for good, or for longer than anybody looks ahead.
+        if opening is None or change.at < opening[0]:
+            yield Wait(change, opening and opening[0])
 
 
 def lengths(waits: Iterable[Wait]) -> list[timedelta]:
