@@ -15,21 +15,11 @@ from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
 from krm_windows.flux.cluster_directories import is_instance_release
 from krm_windows.flux.follow import ROOT
-from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.gateable import SUSPEND
+from krm_windows.krm import InputError
 from krm_windows.system.checkout import Checkout
-
-
-@dataclass(frozen=True, slots=True)
-class RedundantField:
-    """An object whose field `path` says in a file what it is anyway, and its document there."""
-
-    item: Object
-    path: tuple[str, ...]
-    file: str
-    document: KubeObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +28,13 @@ class FirstTargets:
 
     `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
     that no file of the cluster's own directory has. Another policy has those that are `gated`;
-    others are `left_out`, each with the reason. `freed` are targets that have to lose
-    `suspend: false`.
+    others are `left_out`, each with the reason.
     """
 
     targets: tuple[Identity, ...]
     beyond: frozenset[Identity]
     gated: tuple[Identity, ...]
     left_out: Mapping[Identity, str]
-    freed: tuple[RedundantField, ...]
 
 
 def propose(cluster: Cluster, tree: Checkout) -> FirstTargets:
@@ -71,14 +59,9 @@ def propose(cluster: Cluster, tree: Checkout) -> FirstTargets:
     # What `--resources` of the directory reads; the rest comes from other directories.
     own_files = frozenset(_written(tree, cluster.root))
     suspended = list(_suspended(cluster, wanted))
-    freed = tuple(_freed(tree, suspended))
-    for one in freed:
-        suspended.remove(one.item)
     wanted -= {item.identity for item in suspended}
     needed = _needed(cluster, wanted) | dict(_awaited(existing, wanted))
     wanted -= needed.keys()
-    # One that stays open anyway needs no line taken away.
-    freed = tuple(one for one in freed if one.item.identity in wanted)
     same = f"because {cluster.first} applies the same objects"
     return FirstTargets(
         targets=tuple(sorted(wanted)),
@@ -93,20 +76,16 @@ def propose(cluster: Cluster, tree: Checkout) -> FirstTargets:
                 for each in sorted(needed)
             },
         },
-        freed=freed,
     )
 
 
 def _until_removed(item: Object) -> str:
     """Say what `suspend` of an object in Git does to the windows, and what to do."""
-    row = gateable.find(item.kind, item.api_version)
-    path = row.field if row else ("spec", "suspend")
-    closed = item.get(*path)
     does = "would undo every close"
-    if closed is True:
+    if item.get(*SUSPEND) is True:
         does = "keeps it closed for good, as a window opens only what it has closed"
     where = item.file or "what builds it"
-    return f"until `{path[-1]}: {str(closed).lower()}` is removed from {where}: it {does}"
+    return f"until `suspend: {str(item.get(*SUSPEND)).lower()}` is removed from {where}: it {does}"
 
 
 def _sharing(
@@ -176,22 +155,8 @@ def _suspended(cluster: Cluster, wanted: Collection[Identity]) -> Iterator[Objec
     """Yield the objects of `wanted` that have the field in Git that a window writes."""
     for each in sorted(wanted):
         _, item = cluster.objects[each]
-        row = gateable.find(item.kind, item.api_version)
-        if row is not None and item.get(*row.field) is not None:
+        if item.get(*SUSPEND) is not None:
             yield item
-
-
-def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[RedundantField]:
-    """Yield those objects that say what holds without it, as far as a file has that line."""
-    locator = Locator(tree)
-    for item in suspended:
-        row = gateable.find(item.kind, item.api_version)
-        # `suspend: true` is a decision, which nobody but its author takes back.
-        if row is None or item.get(*row.field) is not False:
-            continue
-        file, document, _ = locator.locate(item)
-        if document is not None and document.get(*row.field) is False:
-            yield RedundantField(item, row.field, file, document)
 
 
 def _closed(cluster: Cluster, wanted: Iterable[Identity]) -> GatedCluster:
