@@ -394,9 +394,6 @@ BUILD_FAILED = _error("build-failed", "Something that a cluster applies cannot b
 DELIVERY_CHANGED = _error(
     "delivery-changed", "Something else is applied than was rendered, and no field explains it."
 )
-ADMISSION_UNDELIVERED = _warning(
-    "admission-undelivered", "A policy's delivery may not create its admission policies."
-)
 NOT_FOLLOWED = _info("not-followed", "Something outside the repository was not read.")
 SOURCE_ASSUMED = _info(
     "source-assumed", "The source of this directory is unknown; the usual name is assumed."

@@ -4,10 +4,10 @@ Were it, its source or anything that it waits for closed by its own windows, no 
 arrive (S5).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from krm_windows import gateable, inventory, rules
-from krm_windows.flux.model import Identity, Kustomization, Object, ObjectIdentity
+from krm_windows import inventory, rules
+from krm_windows.flux.model import Kustomization, Object, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Resource
 from krm_windows.krm import KubeObject
@@ -17,22 +17,16 @@ Field = tuple[str, str, str]
 """The path of a field, what it is, and what is wrong with it."""
 
 
-def hindered(
-    delivering: KubeObject,
-    targets: Iterable[Target],
-    items: list[KubeObject],
-) -> list[Result]:
+def hindered(delivering: KubeObject, targets: Iterable[Target]) -> list[Result]:
     """Return what is wrong with a Kustomization that delivers windows for these targets."""
     resource = inventory.resource_of(delivering)
-    gated: dict[Identity, Target] = {ObjectIdentity.of_target(target): target for target in targets}
-    return [*_fields(resource), *_locks(resource, gated, items)]
-
-
-def _fields(resource: Resource) -> Iterator[Result]:
-    """Yield an error for each field that keeps windows from arriving as rendered."""
-    item = resource.item
-    for path, current, message in (*stopped(item), *lasting(item), *_moving(item)):
-        yield resource.result(rules.DELIVERY_FIELD, message, path=path, current=current)
+    fields = (*stopped(delivering), *lasting(delivering), *_moving(delivering))
+    # Fields that keep windows from arriving as rendered.
+    found = [
+        resource.result(rules.DELIVERY_FIELD, message, path=path, current=current)
+        for path, current, message in fields
+    ]
+    return [*found, *_locks(resource, targets)]
 
 
 def stopped(item: KubeObject) -> Iterator[Field]:
@@ -85,53 +79,23 @@ def _moving(item: KubeObject) -> Iterator[Field]:
             yield f"spec.{name}", str(value), f"must not be set: it would {does}; remove it"
 
 
-def _locks(
-    resource: Resource,
-    gated: Mapping[Identity, Target],
-    items: list[KubeObject],
-) -> Iterator[Result]:
+def _locks(resource: Resource, targets: Iterable[Target]) -> Iterator[Result]:
     """Yield an error for each gated object that the delivery is, reads from or waits for."""
-    delivering = _kustomization(resource.item)
-    seen = {each.key: each for each in _kustomizations(items)}
-    chain: list[tuple[Identity | None, str, str]] = [
+    gated = {ObjectIdentity.of_target(target): target for target in targets}
+    own = Object.of(resource.item)
+    delivering = Kustomization(own.identity.path, own, None, "")
+    needed = [
         (delivering.identity, "metadata.name", "delivers them"),
         (delivering.source, "spec.sourceRef", "is the source they are delivered from"),
     ]
-    for key in _chain(delivering, seen):
-        # What is waited for must not be gated either, nor what that waits for in its turn.
+    for key in delivering.depends_on:
         waited = Kustomization(key, None, None, "").identity
-        chain.append((waited, "spec.dependsOn", "is a dependency of their delivery"))
-    for identity, path, reason in chain:
+        needed.append((waited, "spec.dependsOn", "is a dependency of their delivery"))
+    for identity, path, reason in needed:
         if identity is not None and identity in gated:
             message = (
                 f"the windows must not gate {gated[identity]}, which {reason}: while it is closed, "
                 "no change to the windows would be applied; targets may depend on the windows, "
                 "but not the other way round"
             )
-            yield resource.result(rules.SELF_LOCK, message, path=path, current=identity[3])
-
-
-def _chain(delivering: Kustomization, seen: Mapping[str, Kustomization]) -> list[str]:
-    """Return the keys of all that a Kustomization depends on, as far as it is visible."""
-    found: dict[str, None] = {}
-    waiting = [delivering]
-    while waiting:
-        for key in waiting.pop().depends_on:
-            # A cycle would never end; Flux refuses it.
-            if key in found:
-                continue
-            found[key] = None
-            if key in seen:
-                waiting.append(seen[key])
-    return list(found)
-
-
-def _kustomization(item: KubeObject) -> Kustomization:
-    own = Object.of(item)
-    return Kustomization(own.identity.path, own, None, "")
-
-
-def _kustomizations(items: list[KubeObject]) -> Iterator[Kustomization]:
-    taken = inventory.take(items, ["Kustomization"])
-    for each in inventory.each(taken, gateable.KUSTOMIZE, "Kustomization"):
-        yield _kustomization(each.item)
+            yield resource.result(rules.SELF_LOCK, message, path=path, current=identity.name)

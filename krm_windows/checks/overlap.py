@@ -11,7 +11,7 @@ from typing import NamedTuple
 from krm_windows import rules
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.targets import address
-from krm_windows.plurals import counted
+from krm_windows.plurals import some
 from krm_windows.results import Result
 from krm_windows.rules import Rule
 from krm_windows.schedule.timeline import Followed
@@ -58,65 +58,56 @@ class Claim(NamedTuple):
             released=tuple(each for each in self.released if address(each) in released),
         )
 
-    def conflicts(self, other: "Claim") -> list["Conflict"]:
-        """Return the targets on which another is at odds with it.
-
-        What bears this policy's name, or a former one, is no other.
-        """
-        if other.policy == self.policy:
-            return []
-        # What was rendered under a former name is this policy as it was; two given at once are two.
-        if other.file and other.policy in self.former_names:
-            return []
-        must = "remove it from `released`, or it may be opened while it should be closed"
-        every = (
-            Conflict(_both(self.targets, other.targets)),
-            Conflict(_both(self.targets, other.released), words="in `released` of", must=must),
-            Conflict(_both(self.released, other.targets), "spec.released", must=must),
-        )
-        return [each for each in every if each.targets]
-
 
 class Conflict(NamedTuple):
     """The targets at a path of a policy, what another policy says of them, and what to do."""
 
     targets: list[Target]
-    path: str = "spec.targets"
-    words: str = "gated by"
-    must: str = "remove it from all but one of them"
+    path: str
+    words: str
+    must: str
 
 
-def _both(own: Iterable[Target], others: Iterable[Target]) -> list[Target]:
-    # By address: a claim may have been rendered with another version of the API.
-    theirs = {address(target) for target in others}
-    return [target for target in own if address(target) in theirs]
+def disputed(own: Claim, other: Claim) -> Iterator[Conflict]:
+    """Yield the targets on which a policy is at odds with another.
+
+    What bears this policy's name, or a former one, is no other. What was rendered under a former
+    name is this policy as it was; two given at once are two.
+    """
+    if other.policy == own.policy or (other.file and other.policy in own.former_names):
+        return
+    one = "remove it from all but one of them"
+    released = "remove it from `released`, or it may be opened while it should be closed"
+    for mine, theirs, path, words, must in (
+        (own.targets, other.targets, "spec.targets", "gated by", one),
+        (own.targets, other.released, "spec.targets", "in `released` of", released),
+        (own.released, other.targets, "spec.released", "gated by", released),
+    ):
+        # By address: a claim may have been rendered with another version of the API.
+        addresses = set(map(address, theirs))
+        shared = [target for target in mine if address(target) in addresses]
+        if shared:
+            yield Conflict(shared, path, words, must)
 
 
 def conflicts(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
     """Yield where a policy is at odds with others of its cluster."""
     for other in others:
-        for conflict in own.conflicts(other):
-            yield _result(rules.TWO_POLICIES, own, other, conflict, conflict.must)
+        for conflict in disputed(own, other):
+            yield _result(rules.TWO_POLICIES, own, other, conflict)
 
 
-def doubt(
-    own: Claim,
-    others: Iterable[Claim],
-    rule: Rule,
-) -> Iterator[Result]:
+def doubt(own: Claim, others: Iterable[Claim], rule: Rule) -> Iterator[Result]:
     """Yield where a policy is at odds with others that may be for another cluster."""
+    # Whether both are for one cluster only a person knows.
+    must = (
+        "not both say which cluster they are for: if it is the same, remove it from one of them; "
+        "otherwise name the cluster in each policy (`clusters: {NAME: {}}`) and render with "
+        "--cluster"
+    )
     for other in others:
-        for conflict in own.conflicts(other):
-            # Whether both are for one cluster only a person knows.
-            who = "neither says"
-            if own.cluster != other.cluster:
-                who = "one of the two does not say"
-            must = (
-                f"{who} which cluster it is for: if both are for the same cluster, remove it "
-                "from one of them; otherwise name the cluster in each policy "
-                "(`clusters: {NAME: {}}`) and render with --cluster"
-            )
-            yield _result(rule, own, other, conflict, must)
+        for conflict in disputed(own, other):
+            yield _result(rule, own, other, conflict._replace(must=must))
 
 
 def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
@@ -127,19 +118,14 @@ def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
             yield own, result
 
 
-def _result(rule: Rule, own: Claim, other: Claim, conflict: Conflict, must: str) -> Result:
+def _result(rule: Rule, own: Claim, other: Claim, conflict: Conflict) -> Result:
     # `matchLabels` may select hundreds.
     shared = conflict.targets
-    named = ", ".join(map(str, shared[:_FEW]))
-    more = len(shared) - _FEW
-    if more > 0:
-        named += f" and {counted(more, 'target')} more"
-    verb = "are"
-    if len(shared) == 1:
-        verb = "is"
-    gated = f"also {conflict.words} the policy {other.policy}"
-    if own.cluster:
-        gated += f" on {own.cluster}"
-    if other.file:
-        gated += f" ({other.file})"
-    return rule.result(f"{named} {verb} {gated}; {must}", path=conflict.path)
+    verb = "is" if len(shared) == 1 else "are"
+    on = f" on {own.cluster}" if own.cluster else ""
+    file = f" ({other.file})" if other.file else ""
+    message = (
+        f"{some(list(map(str, shared)), _FEW)} {verb} also {conflict.words} the policy "
+        f"{other.policy}{on}{file}; {conflict.must}"
+    )
+    return rule.result(message, path=conflict.path)

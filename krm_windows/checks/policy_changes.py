@@ -79,17 +79,16 @@ def _successor(old: Followed, new: Sequence[Timetable], before: Container[str]) 
 
     `before` are the policies that were there with the older one.
     """
-    # A policy that was renamed is the same one, if it says so.
-    for successor in new:
-        if old.policy in (successor.policy, *successor.former_names):
-            return successor
-    # If it does not, it gates what the older one gated, and was not there before.
-    theirs = {address(target) for target in old.targets}
-    for successor in new:
-        own = {address(target) for target in successor.targets}
-        if successor.policy not in before and not own.isdisjoint(theirs):
-            return successor
-    return None
+    # A policy that was renamed is the same one, if it says so. If it does not, it gates what the
+    # older one gated, and was not there before.
+    theirs = set(map(address, old.targets))
+    renamed = (each for each in new if old.policy in each.own_names)
+    alike = (
+        each
+        for each in new
+        if each.policy not in before and not theirs.isdisjoint(map(address, each.targets))
+    )
+    return next(chain(renamed, alike), None)
 
 
 def left_closed(
@@ -101,7 +100,7 @@ def left_closed(
     # Held open, it has closed nothing.
     if old.state == "Open":
         return
-    if old.policy not in (new.policy, *new.former_names):
+    if old.policy not in new.own_names:
         message = (
             f'must list "{old.policy}", the policy\'s former name; otherwise targets closed '
             "under that name stay closed"

@@ -3,7 +3,6 @@
 Source: OASIS, Static Analysis Results Interchange Format, 2.1.0.
 """
 
-import hashlib
 import os
 from collections.abc import Sequence
 from itertools import chain
@@ -65,34 +64,24 @@ def _rule(rule: Rule) -> dict[str, object]:
 
 
 def _result(report: Report, result: Result, order: dict[str, int]) -> dict[str, object]:
-    name = result.rule
-    scope = report.scope(result)
-    about = f"{report.policy or scope} {result.path}".rstrip()
-    # By this a code scanner knows a finding again after lines have moved: the results of a policy
-    # differ in its clusters alone. A path may hold bytes that are no UTF-8, which Python has as
-    # surrogates.
-    mark = " ".join(report.clusters) if report.policy else result.message
-    identity = hashlib.sha256(f"{about} {mark} {name}".encode("utf-8", "surrogatepass"))
-    message = ": ".join(filter(None, (scope, result.path, result.message)))
-    logical = {"fullyQualifiedName": about}
+    message = ": ".join(filter(None, (report.scope(result), result.path, result.message)))
     return {
-        "ruleId": name,
-        "ruleIndex": order[name],
+        "ruleId": result.rule,
+        "ruleIndex": order[result.rule],
         "level": _LEVELS[result.severity],
         "message": {"text": escape.sarif_text(message)},
-        "locations": [{**_place(result), "logicalLocations": [logical]}],
-        "partialFingerprints": {"policyFieldAndRule/v1": identity.hexdigest()},
+        "locations": _locations(result),
         "properties": {key: value for key, value in result.tags.items() if key != "rule"},
     }
 
 
-def _place(result: Result) -> dict[str, object]:
+def _locations(result: Result) -> list[dict[str, object]]:
     if result.file is None:
-        return {}
+        return []
     line, column = result.place or (1, 1)
     path = PurePath(result.file.path)
     # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the
     # end of a scheme.
     uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
     region = {"startLine": line, "startColumn": column}
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    return [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}]

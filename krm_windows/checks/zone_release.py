@@ -71,13 +71,6 @@ def differing(plan: Plan, found: Recorded | None) -> Iterator[Result]:
     else:
         message = (
             f"has other rules in zone data release {plan.zone_release} than in {found.release}, "
-            f"which it was built with: {_first_difference(found.clocks, ours)}"
+            "which it was built with: `krm-windows diff` shows the hours that move"
         )
         yield rules.ZONE_RULES_CHANGED.result(message, path=_ZONE, current=zone)
-
-
-def _first_difference(old: tuple[str, ...], new: tuple[str, ...]) -> str:
-    """Name the earliest change of clocks that only one of two has."""
-    # Written with the time first, so the least text is the earliest.
-    first = min({*old} ^ {*new})
-    return f"no longer {first}" if first in old else f"now {first}"

@@ -130,7 +130,7 @@ class ExistingOutput:
         """Return what was rendered for a cluster; what conflicts with a claim, as it is now."""
         return [
             # To read the files of policies takes a while.
-            self.current(each) if own.conflicts(each) else each
+            self.current(each) if any(overlap.disputed(own, each)) else each
             for each in self.claims
             if each.cluster == cluster
         ]
@@ -155,7 +155,7 @@ class ExistingOutput:
         together: list[Claim] = []
         for rendered in self.claims:
             other = rendered
-            if own.conflicts(rendered):  # to read the files of policies takes a while
+            if any(overlap.disputed(own, rendered)):  # to read the files of policies takes a while
                 other = self.current(rendered)
             if self._is_for_one_cluster(own, other):
                 same.append(other)
@@ -186,7 +186,7 @@ class ExistingOutput:
         if own.cluster is not None and other.cluster is not None:
             return own.cluster == other.cluster
         # What shares no target is in nobody's way, and the builds need not be looked at.
-        if not own.conflicts(other):
+        if not any(overlap.disputed(own, other)):
             return False
         return self._is_built_with(Path(other.file).parent)
 

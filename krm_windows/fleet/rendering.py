@@ -208,7 +208,7 @@ class Fleet:
         if self.delivery:
             # Closed by the policy that it delivers, it would deliver nothing any more.
             targets = application.plan.timetable.targets
-            results += delivery.hindered(self.delivery.item, targets, items)
+            results += delivery.hindered(self.delivery.item, targets)
             if fails(results):
                 return None, results
         plan, manifests = application.plan, application.wanted

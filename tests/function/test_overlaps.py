@@ -225,7 +225,7 @@ def test_a_sibling_that_names_no_cluster_is_unclear(run: Run, first: str) -> Non
     assert run(*calls[first], "--output-dir", f"clusters/north/{first}") == "0 "
     said = run(*calls[second], "--output-dir", f"clusters/north/{second}")
     assert said.startswith("0 ")
-    assert "one of the two does not say which cluster it is for" in said
+    assert "not both say which cluster they are for" in said
     assert "(two-policies-unclear)" in said
     assert run(*calls[second], "--output-dir", "clusters/south/windows") == "0 "
 

@@ -25,8 +25,6 @@ HOME = ("--source", "flux-system=.")
 # they begin.
 NOT_APPLIED = {
     ("admission-disabled", "start kustomize-controller"): "a flag of a Deployment of Flux",
-    ("admission-undelivered", "grant that"): "which account may do what is for its owner to say",
-    ("admission-undelivered", "deliver it"): "the Kustomization of another team",
     ("cluster-unbuilt", "so "): "it is none",
     ("delivery-changed", "apply it"): "there is no field that could be named",
     ("delivery-field", "to change windows"): "it says what to do for another end",

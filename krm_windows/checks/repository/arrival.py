@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from krm_windows import rules
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Kustomization, Object
-from krm_windows.flux.model import Finding, ObjectIdentity
+from krm_windows.flux.model import Finding
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.inventory import POLICY
 
@@ -88,35 +88,19 @@ def _late(
     gated: GatedCluster, each: Kustomization, by: Kustomization, release: Object | None
 ) -> str:
     """Say why what something creates is not there when a Kustomization is applied."""
-    releases = list(_releases(gated, release))
-    before = gated.before(by, *(gated.cluster.objects[one.identity][0] for one in releases))
+    before = gated.before(by)
     if each.key in before:
         return f"which waits for {each}, or is delivered by it"
     # Of what is delivered by itself nothing is held up but that.
     if is_windows(each):
         return ""
     closed = {gated.cluster.kustomizations[key].identity for key in before}
-    for identity in sorted(closed.union(one.identity for one in releases)):
+    if release:
+        closed.add(release.identity)
+    for identity in sorted(closed):
         # Under `firstApply: Allow` a target is applied once before it is closed.
         policies = gated.gates(identity) & gated.waiting
         if policies:
             named = ", ".join(sorted(policies))
             return f"which the policy {named} gates with `firstApply: Wait`"
     return ""
-
-
-def _releases(gated: GatedCluster, release: Object | None) -> Iterator[Object]:
-    """Yield a HelmRelease and all that it depends on."""
-    due = [release] if release else []
-    seen: set[ObjectIdentity] = set()
-    while due:
-        each = due.pop()
-        if each.identity in seen:
-            continue
-        seen.add(each.identity)
-        yield each
-        for entry in each.parts("spec", "dependsOn"):
-            namespace = str(entry.get("namespace") or each.namespace)
-            identity = ObjectIdentity(*_RELEASE, namespace, str(entry.get("name")))
-            if identity in gated.cluster.objects:
-                due.append(gated.cluster.objects[identity][1])

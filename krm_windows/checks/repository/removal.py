@@ -6,13 +6,13 @@ kustomize-controller, `reconcileDelete` in helm-controller).
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 
 from krm_windows import rules
 from krm_windows.checks.repository.gated import GatedCluster, file_of
 from krm_windows.checks.repository.ownership import applied_by, prunes, says
-from krm_windows.flux import Cluster, Gate, Object, Survey
+from krm_windows.flux import Gate, Survey
 from krm_windows.flux.layers import LEFT
 from krm_windows.flux.model import Finding, ObjectIdentity, reference, release_of
 from krm_windows.gate.annotations import UNREADABLE
@@ -27,7 +27,6 @@ REMOVING = "docs/how-to/removing-a-policy.md"
 _ADVICE = ": wait, or open it with an override"
 _UNKNOWN = "when that is, is not known here"
 _FEW = 3
-_MINUTE = timedelta(minutes=1)
 # Whose finalizers remove what they applied; other kinds that can be gated apply nothing, or remove
 # it suspended or not (source-controller).
 KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
@@ -43,18 +42,18 @@ def left_closed(before: Survey, after: Survey, at: datetime) -> Iterator[Finding
     still = {cluster.name: cluster for cluster in after.clusters}
     for cluster in before.clusters:
         now = still.get(cluster.name)
-        if now is None:
-            yield from _gone(cluster, after)
-            continue
-        for gate in cluster.gates:
+        for gate in cluster.gates if now else ():
             # A policy that is always open closes nothing.
             when = _when(gate, at)
-            if not when:
+            if not now or not when:
                 continue
-            about, path, file = _place(gate, now)
+            # At the policy if it is still there, else in the cluster's directory.
+            places = (each for each in now.gates if each.policy == gate.policy)
+            place = next(places, None)
+            about, path = (place.manifest, place.path) if place else (None, "")
             found = _of_gate(gate, GatedCluster(cluster), GatedCluster(now), when)
             for rule, message, name in found:
-                yield Finding(rule, message, about, path, current=name, file=file, cluster=now.name)
+                yield Finding(rule, message, about, path, name, file=file_of(now), cluster=now.name)
 
 
 def _of_gate(
@@ -84,8 +83,9 @@ def _of_gate(
             continue
         message = (
             f"{target} is removed: Flux removes nothing for a suspended {target.kind}, so unless "
-            f"this is merged while {gate.policy} is open, {left} will stay in the cluster (but "
-            f"for a namespace that is removed, too), and nothing manages it; {when} ({PAGE})"
+            f"this is merged while {gate.policy} is open, {left} will stay in the cluster, "
+            "and nothing manages it (but what is in a namespace that is removed, too); "
+            f"{when} ({PAGE})"
         )
         yield rules.TARGET_REMOVED, message, target.name
 
@@ -104,22 +104,6 @@ def _without_source(
                 f"and applies and removes nothing; {when.removesuffix(_ADVICE)}"
             )
             yield rules.SOURCE_REMOVED, message, target.name
-
-
-def _gone(cluster: Cluster, after: Survey) -> Iterator[Finding]:
-    """Yield that a cluster is gone: then Flux there has nothing to build, and removes nothing."""
-    gated = frozenset().union(*(gate.identities for gate in cluster.gates))
-    if not gated:
-        return
-    targets = [str(ObjectIdentity(*identity)) for identity in sorted(gated)]
-    message = (
-        f"the directory {cluster.root} of the cluster {cluster.name} is removed: if the cluster "
-        "still exists, Flux there finds nothing to build and removes nothing, and targets of "
-        f"{cluster.gates[0].policy} that are closed stay closed: {some(targets, _FEW)} "
-        f"({PAGE})"
-    )
-    about, path, file = _place(cluster.gates[0], after.clusters[0])
-    yield Finding(rules.TARGET_REMOVED, message, about, path, file=file, cluster=cluster.name)
 
 
 def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> str:
@@ -197,23 +181,6 @@ def opening(timetable: Timetable, at: datetime) -> str:
     if found.until is None:
         return "" if found.open else f"it is closed for more than 400 days{_ADVICE}"
     turn = f"{found.until.astimezone(zone):%a %Y-%m-%d %H:%M} {zone.key}"
-    length = _span(found.until - at)
     if found.open:
-        return f"it is open now and closes {turn}, in {length}"
-    return f"it is closed now and opens {turn}, in {length}{_ADVICE}"
-
-
-def _span(length: timedelta) -> str:
-    days, minutes = divmod(length // _MINUTE, 24 * 60)
-    return f"{days} d {minutes // 60} h" if days else f"{minutes // 60} h {minutes % 60} m"
-
-
-def _place(gate: Gate, cluster: Cluster) -> tuple[Object | None, str, str]:
-    """Return where to report: at the policy if it is still there, else in the cluster's directory.
-
-    The removed file has no line any more.
-    """
-    for each in cluster.gates:
-        if each.policy == gate.policy:
-            return each.manifest, each.path, ""
-    return None, "", file_of(cluster)
+        return f"it is open now and closes {turn}"
+    return f"it is closed now and opens {turn}{_ADVICE}"

@@ -1,9 +1,9 @@
 """The rights that come with a policy.
 
-What holds its account, who may create that, and whose targets it may name.
+What holds its account, and whose targets it may name.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,12 +13,9 @@ from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import names
 from krm_windows.emit.admission import KINDS
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import Gate, Kustomization, Object
+from krm_windows.flux import Gate, Kustomization
 from krm_windows.flux.model import Finding
 
-_GROUP = "admissionregistration.k8s.io"
-_RESOURCES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
-_RBAC = "rbac.authorization.k8s.io"
 # By this account kustomize-controller runs, and where it is locked down, Flux' own Kustomizations
 # name it.
 _CONTROLLER = "kustomize-controller"
@@ -32,10 +29,14 @@ def doubtful(gated: GatedCluster, trusted: Collection[str]) -> Iterator[Finding]
     """
     tenancy = Tenancy(gated)
     for gate in gated.cluster.gates:
-        if _is_held(gated, gate):
-            yield from _undelivered(tenancy, gate)
-        else:
-            yield _disabled(gate)
+        if not _is_held(gated, gate):
+            message = (
+                f"nothing limits the account of the policy {gate.policy} to the field that "
+                f"suspends: {RISK}; {NARROW}"
+            )
+            # None: only what was rendered shows it, which has no such field.
+            path = "" if gate.held is None else "spec.admissionPolicy"
+            yield Finding(rules.ADMISSION_DISABLED, message, gate.manifest, path)
         if gate.namespace not in trusted:
             yield from _elsewhere(tenancy, gate)
 
@@ -51,35 +52,6 @@ def _is_held(gated: GatedCluster, gate: Gate) -> bool:
     ours = (item for _, item in gated.applied() if item.kind in KINDS)
     # A policy without its binding holds nothing.
     return {item.kind for item in ours if item.note(POLICY) == label} == KINDS
-
-
-def _disabled(gate: Gate) -> Finding:
-    message = (
-        f"nothing limits the account of the policy {gate.policy} to the field that "
-        f"suspends: {RISK}; {NARROW}"
-    )
-    # None: only what was rendered shows it, which has no such field.
-    path = "" if gate.held is None else "spec.admissionPolicy"
-    return Finding(rules.ADMISSION_DISABLED, message, gate.manifest, path)
-
-
-def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
-    """Yield a warning where the account that applies a policy may not create what holds it."""
-    by = tenancy.gated.cluster.kustomizations.get(gate.delivered_by or "")
-    # Of another cluster the rights are not known here.
-    if by is None or by.remote:
-        return
-    account = _account(by)
-    # Without an account of its own it is applied by the controller's, which may do everything.
-    if not account or tenancy.may_create(by.namespace, account):
-        return
-    message = (
-        f"{by} delivers it as the service account {by.namespace}/{account}, and no role that "
-        f"was found lets this account create {' and '.join(_RESOURCES)} of {_GROUP}, so none of "
-        "it would be applied; grant that, deliver it with a Kustomization of the platform team, "
-        "or set `admissionPolicy: Disabled`"
-    )
-    yield Finding(rules.ADMISSION_UNDELIVERED, message, gate.manifest)
 
 
 def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
@@ -142,64 +114,9 @@ class Tenancy:
             return ""
         if each.namespace != home:
             return f"{each} is in a tenant's namespace"
-        account = _account(each)
+        account = each.own.text("spec", "serviceAccountName") if each.own else ""
         if account not in ("", _CONTROLLER):
             return f"{each} is applied as the tenant's service account {account}"
         if each.source is not None and each.source.namespace != home:
             return f"{each} uses a source in the tenant's namespace {each.source.namespace}"
         return ""
-
-    def may_create(self, namespace: str, account: str) -> bool:
-        """Whether a ClusterRoleBinding is known that lets an account create admission policies."""
-        # Flux gives its own controller cluster-admin at bootstrap.
-        if (namespace, account) == (self.gated.cluster.first.namespace, _CONTROLLER):
-            return True
-        for _, found in self.gated.cluster.objects.values():
-            is_binding = found.kind == "ClusterRoleBinding"
-            if is_binding and _binds(found, namespace, account) and self._allows(found):
-                return True
-        return False
-
-    def _allows(self, binding: Object) -> bool:
-        name = binding.text("roleRef", "name")
-        # Kubernetes makes it itself, so it is in no repository.
-        if name == "cluster-admin":
-            return True
-        found = self.gated.cluster.objects.get((_RBAC, "ClusterRole", "", name))
-        if found is None:
-            return False
-        missing = set(_RESOURCES)
-        for rule in found[1].parts("rules"):
-            # One rule must allow group, verb and resource together (RBAC); several rules add up.
-            if not _has(rule, "apiGroups", _GROUP) or not _has(rule, "verbs", "create"):
-                continue
-            missing -= {each for each in missing if _has(rule, "resources", each)}
-        return not missing
-
-
-def _binds(binding: Object, namespace: str, account: str) -> bool:
-    """Whether a binding is about an account, by its name or by a group that it is in."""
-    # Kubernetes, "Authenticating": every ServiceAccount is in these.
-    groups = (
-        "system:serviceaccounts",
-        f"system:serviceaccounts:{namespace}",
-        "system:authenticated",
-    )
-    bound: set[tuple[object, ...]] = {("Group", None, group) for group in groups}
-    bound.add(("ServiceAccount", namespace, account))
-    subjects = [
-        (each.get("kind"), each.get("namespace"), each.get("name"))
-        for each in binding.parts("subjects")
-    ]
-    return not bound.isdisjoint(subjects)
-
-
-def _account(each: Kustomization) -> str:
-    """Return the account that a Kustomization names."""
-    return each.own.text("spec", "serviceAccountName") if each.own else ""
-
-
-def _has(rule: Mapping[str, object], field: str, value: str) -> bool:
-    """Whether a rule of a ClusterRole names a value, or all of them."""
-    found = rule.get(field)
-    return isinstance(found, list) and not {value, "*"}.isdisjoint(map(str, found))

@@ -21,12 +21,6 @@ spec:
   sourceRef: {kind: GitRepository, name: fleet}
   dependsOn: [{name: namespaces}]
 """
-NAMESPACES = """\
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: namespaces, namespace: flux-system}
-spec: {interval: 10m, dependsOn: [{name: infra, namespace: base}, {name: namespaces}]}
-"""
 
 
 def gating(kind: str, namespace: str, name: str) -> list[Target]:
@@ -37,9 +31,9 @@ def gating(kind: str, namespace: str, name: str) -> list[Target]:
     ]
 
 
-def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, str]]:
+def fired(text: str, targets: list[Target]) -> list[tuple[str, str]]:
     """Return rule and field of each finding."""
-    found = delivery.hindered(KubeObject.parse(text.encode()), targets, documents(items.encode()))
+    found = delivery.hindered(KubeObject.parse(text.encode()), targets)
     return [(result.tags["rule"], result.field.path) for result in found if result.field]
 
 
@@ -49,7 +43,7 @@ def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, 
 def test_the_documents_of_the_rule(name: str, expected: list[str]) -> None:
     """One field moves the Roles away; without it all is well."""
     [item] = documents((FIXTURES / rules.DELIVERY_FIELD.id / f"{name}.yaml").read_bytes())
-    assert [result.tags["rule"] for result in delivery.hindered(item, [], [])] == expected
+    assert [result.tags["rule"] for result in delivery.hindered(item, [])] == expected
 
 
 @pytest.mark.parametrize(
@@ -67,12 +61,11 @@ def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
         (("Kustomization", "flux-system", "windows"), "metadata.name"),
         (("GitRepository", "flux-system", "fleet"), "spec.sourceRef"),
         (("Kustomization", "flux-system", "namespaces"), "spec.dependsOn"),
-        (("Kustomization", "base", "infra"), "spec.dependsOn"),
     ],
 )
 def test_nothing_in_the_chain_may_be_gated(target: tuple[str, str, str], field: str) -> None:
-    """The Kustomization itself, its source, what it waits for, and what that waits for."""
-    assert fired(DELIVERING, gating(*target), NAMESPACES) == [("self-lock", field)]
+    """The Kustomization itself, its source and what it waits for."""
+    assert fired(DELIVERING, gating(*target)) == [("self-lock", field)]
 
 
 @pytest.mark.parametrize(
@@ -80,4 +73,4 @@ def test_nothing_in_the_chain_may_be_gated(target: tuple[str, str, str], field: 
 )
 def test_others_may(target: tuple[str, str, str]) -> None:
     """One of that name in another namespace is another."""
-    assert fired(DELIVERING, gating(*target), NAMESPACES) == []
+    assert fired(DELIVERING, gating(*target)) == []

@@ -82,14 +82,14 @@ def test_what_stays_and_when_it_would_not(messages: Messages) -> None:
     [message] = messages(BEFORE, after)
     assert "Kustomization flux-system/apps is removed" in message
     assert "ConfigMap shop/a, ConfigMap shop/b will stay in the cluster" in message
-    opens = "it is closed now and opens Mon 2026-11-30 08:00 Europe/Berlin, in 1 d 20 h"
+    opens = "it is closed now and opens Mon 2026-11-30 08:00 Europe/Berlin"
     assert opens in message
 
 
 def test_while_it_is_open_it_says_until_when(messages: Messages) -> None:
     """When a change is merged is not known when it is checked."""
     [message] = messages(BEFORE, BEFORE | {FLUX: LIVE, POLICY: REST}, at=OPEN)
-    assert "it is open now and closes Thu 2026-12-03 17:00 Europe/Berlin, in 2 d 5 h" in message
+    assert "it is open now and closes Thu 2026-12-03 17:00 Europe/Berlin" in message
 
 
 TWO = BEFORE | {
@@ -164,7 +164,7 @@ def test_what_no_policy_opens_any_more(
         return
     [message] = said
     assert f"in `released`: {found}; unless" in message
-    assert "opens Mon 2026-11-30 08:00 Europe/Berlin, in 1 d 20 h: wait, or open it" in message
+    assert "opens Mon 2026-11-30 08:00 Europe/Berlin: wait, or open it" in message
     assert "docs/how-to/removing-a-policy.md" in message
 
 
@@ -202,7 +202,7 @@ def test_the_source_of_a_target_is_removed(target: str, gated: str, messages: Me
     before = BEFORE | {FLUX: LIVE + target + source("second"), POLICY: gated}
     [message] = messages(before, before | {FLUX: LIVE + target}, rule="source-removed")
     assert "GitRepository flux-system/second is removed, and " in message
-    assert message.endswith("opens Mon 2026-11-30 08:00 Europe/Berlin, in 1 d 20 h")
+    assert message.endswith("opens Mon 2026-11-30 08:00 Europe/Berlin")
 
 
 def test_a_source_that_is_removed_with_its_target(messages: Messages) -> None:
@@ -378,17 +378,8 @@ def test_each_cluster_has_its_own_zone(messages: Messages) -> None:
     gone["windows/policy.yaml"] = policy("[live]", spec=zones)
     said = messages(files, files | gone, at="2026-11-28T12:00Z")
     [chicago, tokyo] = sorted(said, key=lambda message: "Tokyo" in message)
-    assert "opens Mon 2026-11-30 08:00 America/Chicago, in 2 d 2 h" in chicago
-    assert "opens Mon 2026-11-30 08:00 Asia/Tokyo, in 1 d 11 h" in tokyo
-
-
-def test_the_directory_of_a_cluster_is_removed(messages: Messages) -> None:
-    """Then Flux there has nothing to build, which deletes nothing, and the targets stay."""
-    south = {"clusters/south/flux.yaml": LIVE}
-    [message] = messages(BEFORE | south, without(BEFORE, FLUX, POLICY) | south)
-    assert "the directory clusters/north of the cluster north is removed" in message
-    assert "targets of flux-system/window that are closed stay closed" in message
-    assert "Kustomization flux-system/apps" in message
+    assert "opens Mon 2026-11-30 08:00 America/Chicago" in chicago
+    assert "opens Mon 2026-11-30 08:00 Asia/Tokyo" in tokyo
 
 
 @pytest.mark.parametrize("table", ["{}", '{"windows": 1}', '{"timeZone": []}', "[", '"x"'])

@@ -22,29 +22,6 @@ ELSEWHERE = policy(spec="  crossNamespaceTargets: Allow\n").replace(
 ELSEWHERE = ELSEWHERE.replace(
     "name: window, namespace: flux-system", "name: window, namespace: shop"
 )
-GRANTED = """\
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: b}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}
-subjects: [SUBJECT]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: admission}
-rules: [{apiGroups: [admissionregistration.k8s.io], resources: ["*"], verbs: [get, create]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: half}
-rules: [{apiGroups: ["*"], resources: [validatingadmissionpolicies], verbs: ["*"]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: reader}
-rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get]}]
-"""
-SHOP = "{kind: ServiceAccount, name: shop, namespace: flux-system}"
 
 
 @pytest.fixture
@@ -125,37 +102,6 @@ def test_a_policy_has_to_say_so(
     judged({**delivered(), TENANT: silent})
     assert main(["check", str(tmp_path / TENANT)]) == 1
     assert "crossNamespaceTargets: Allow" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("role", "subject", "undelivered"),
-    [
-        ("cluster-admin", SHOP, False),
-        ("admission", SHOP, False),
-        ("admission", "{kind: Group, name: 'system:serviceaccounts:flux-system'}", False),
-        ("half", SHOP, True),
-        ("reader", SHOP, True),
-        ("unknown", SHOP, True),
-        ("cluster-admin", SHOP.replace("name: shop", "name: other"), True),
-        ("cluster-admin", SHOP.replace("flux-system", "shop"), True),
-        ("cluster-admin", "{kind: User, name: shop}", True),
-        ("cluster-admin", "{kind: Group, name: 'system:serviceaccounts:shop'}", True),
-    ],
-)
-def test_who_may_create_admission_policies(
-    role: str,
-    subject: str,
-    undelivered: bool,  # noqa: FBT001
-    judged: Judged,
-) -> None:
-    """By a ClusterRoleBinding to a role that allows both kinds.
-
-    It binds the account, or a group that it is in.
-    """
-    flux = kustomization("windowed") + kustomization("tenant", "  serviceAccountName: shop\n")
-    rbac = GRANTED.replace("ROLE", role).replace("SUBJECT", subject)
-    files = {FLUX: flux, "clusters/north/rbac.yaml": rbac, TENANT: policy()}
-    assert judged(files) == (["admission-undelivered"] if undelivered else [])
 
 
 def test_what_was_rendered_shows_whether_it_is_held(judged: Judged) -> None:
