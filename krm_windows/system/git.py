@@ -4,21 +4,40 @@ No hook, no filter, no setting and no attribute has a part in that.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
-from krm_windows.system import git_trees, temporary
+from krm_windows.system import temporary
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_objects import Node, Objects
-from krm_windows.system.git_trees import Links, Most
 
 # Enough for any path that stays inside.
 _TARGET = 1000
-MOST = Most()
+# Nobody nests that deep.
+_DEPTH = 100
+# What leads out, what some systems take for a slash, and Git's own directory as Windows knows it:
+# without case, and what is behind dots, spaces or the name of a stream (Git's verify_path and
+# is_ntfs_dotgit).
+_REFUSED = re.compile(r"\.\.?|.*\\.*|(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE | re.DOTALL)
 Files = Mapping[str, Node]
 """What is at each path of a tree, but for directories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """What a tree may have at most: entries, bytes in one file, and bytes in all files."""
+
+    entries: int = 500_000
+    file: int = 128 << 20
+    total: int = 2 << 30
+
+
+MOST = Most()
 
 
 @contextmanager
@@ -38,10 +57,7 @@ def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
 
 @contextmanager
 def merged(
-    directory: Path,
-    base: str,
-    head: str,
-    most: Most = MOST,
+    directory: Path, base: str, head: str, most: Most = MOST
 ) -> Iterator[tuple[Path, frozenset[str]]]:
     """Give what is below a directory once a commit is merged, and the paths that this changes.
 
@@ -54,20 +70,11 @@ def merged(
     trees = [objects.whole(each).tree for each in commits]
     was, ours, theirs = (dict(objects.files(each, most.entries)) for each in trees)
     changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
-    sides = chain(map(was.get, changed), map(theirs.get, changed))
-    if any(node is not None and node.is_submodule for node in sides):
-        raise WorkspaceError(
-            f"{directory}: {head[:12]} changes a submodule, whose content is not here"
-        )
-    unclear = next(_unclear(changed, was, ours, theirs), None)
-    if unclear is not None:
-        raise WorkspaceError(
-            f"{directory}: {head[:12]} changes {unclear}, and so has its base since: update it"
-        )
+    problem = _problem(changed, was, ours, theirs)
+    if problem is not None:
+        raise WorkspaceError(f"{directory}: {head[:12]} {problem}")
     kept = {path: node for path, node in ours.items() if path not in changed}
     kept.update((path, theirs[path]) for path in changed if path in theirs)
-    if not kept.keys().isdisjoint(_above(kept)):
-        raise WorkspaceError(f"{directory}: {head[:12]} conflicts with its base")
     start = f"{objects.prefix}/" if objects.prefix else ""
     inside = {path[len(start) :]: node for path, node in kept.items() if path.startswith(start)}
     with temporary.directory("krm-windows-merged-") as place:
@@ -77,42 +84,45 @@ def merged(
 
 def _fork(objects: Objects, base: str, head: str) -> str:
     """Return the commit from which two have parted; raises WorkspaceError where it is not one."""
-    shared = objects.reached(base) & objects.reached(head)
+    shared = objects.reached(base).keys() & objects.reached(head).keys()
     # The latest of them: those that are before no other one.
     found = shared.difference(*(objects.whole(each).parents for each in shared))
+    if not found:
+        raise WorkspaceError(
+            f"{objects.directory}: {head[:12]} and its base have no commit in common here: fetch "
+            "the whole history (fetch-depth: 0)"
+        )
     # Git would merge them first (git-merge(1), ort), and what is changed since is another thing.
     if len(found) > 1:
         raise WorkspaceError(
             f"{objects.directory}: {head[:12]} and its base have several latest commits in "
             "common: rebase it"
         )
-    for each in found:
-        return each
-    raise WorkspaceError(
-        f"{objects.directory}: {head[:12]} and its base have no commit in common here: fetch the "
-        "whole history (fetch-depth: 0)"
-    )
+    return found.pop()
 
 
-def _unclear(
-    changed: Iterable[str],
-    was: Files,
-    ours: Files,
-    theirs: Files,
-) -> Iterator[str]:
-    """Yield the paths of a change that Git may merge in ways of its own.
+def _problem(changed: Collection[str], was: Files, ours: Files, theirs: Files) -> str | None:
+    """Say why it is not known what a merge comes to; None where it is.
 
-    Into a file that the branch has changed, too, by attributes of the repository; and into another
-    file where the branch has moved one, or the directory of one (git-merge(1), renames).
+    Git may merge in ways of its own: into a file that the branch has changed, too, by attributes
+    of the repository; and into another file where the branch has moved one, or the directory of
+    one (git-merge(1), renames).
     """
     # What is new may follow the others of its directory.
     were, are = was.keys() | _above(was), ours.keys() | _above(ours)
     for path in sorted(changed):
-        mine, its = ours.get(path), theirs.get(path)
+        sides = was.get(path), theirs.get(path)
+        if any(node is not None and node.is_submodule for node in sides):
+            return "changes a submodule, whose content is not here"
         place = path if path in was else path.rpartition("/")[0]
-        is_moved = its is not None and place in were and place not in are
-        if is_moved or (mine != was.get(path) and mine != its):
-            yield path
+        is_moved = path in theirs and place in were and place not in are
+        if is_moved or ours.get(path) not in sides:
+            return f"changes {path}, and so has its base since: update it"
+    new = changed & theirs.keys()
+    old = ours.keys() - changed
+    if not (new | old).isdisjoint(_above(new | old)):
+        return "conflicts with its base"
+    return None
 
 
 def _above(paths: Iterable[str]) -> set[str]:
@@ -143,32 +153,36 @@ def _write(place: Path, objects: Objects, files: Files, most: Most) -> None:
 
     No path of a tree is below another one, so that nothing is written through a link.
     """
-    targets: dict[str, str] = {}
+    links: list[Path] = []
     left = most.total
-    for path, node in sorted(files.items()):
-        git_trees.check(path)
+    for path, node in sorted(files.items(), key=lambda each: (stat.S_ISLNK(each[1].mode), each)):
+        what = f"the entry {path[:200]!r} of the commit"
+        names = path.split("/")
+        if len(names) > _DEPTH or any(map(_REFUSED.fullmatch, names)):
+            raise WorkspaceError(f"{what} has a path that is not written")
         # The content of a submodule is not in this repository.
         if node.is_submodule:
             continue
         if not node.is_blob:
-            raise git_trees.refused(path, f"is neither a file nor a link (mode {node.mode:o})")
-        size = most.file if node.is_file else _TARGET
-        content = objects.content(node.name, most=size, what=f"the entry {path!r} of the commit")
+            raise WorkspaceError(f"{what} is neither a file nor a link (mode {node.mode:o})")
+        content = objects.content(node.name, most=most.file if node.is_file else _TARGET, what=what)
         left -= len(content)
         if left < 0:
             raise WorkspaceError(
                 f"the commit has more than {most.total} bytes of files; give a directory with fewer"
             )
         file = place / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if node.is_file:
-            file.write_bytes(content)
-        else:
-            # The path of a link is the content of its object.
-            targets[path] = os.fsdecode(content)
-    links = Links(targets, most.steps)
-    for path, target in targets.items():
-        # For whoever reads a tree here, what a link leads to outside does not exist: nor does the
-        # link then.
-        if links.stays(path):
-            (place / path).symlink_to(target)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if node.is_file:
+                file.write_bytes(content)
+            elif content and b"\0" not in content:
+                file.symlink_to(os.fsdecode(content))
+                links.append(file)
+        except OSError as error:
+            raise WorkspaceError(f"{what} cannot be written: {error.strerror}") from error
+    # For whoever reads a tree here, what a link leads to outside does not exist: nor does the link
+    # then. All are there before the first one goes, as one may lead through another.
+    outside = [file for file in links if not Path(os.path.realpath(file)).is_relative_to(place)]
+    for file in outside:
+        file.unlink()

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -219,27 +218,19 @@ class Branch:
         return [self._entry(self.objects.commit_of(name)) for name in names]
 
     def log(self, commit: str, count: int, path: str = "") -> list[Entry]:
-        """Return the latest commits that changed a path, or any, newest first.
+        """Return the latest commits that changed a path, or any, newest first."""
+        import pygit2  # noqa: PLC0415 - the extra `git`
 
-        Of a merge that has the path as one of its parents has it, that parent alone is followed, as
-        by git-log(1).
-        """
         found: list[Entry] = []
-        ready = [(0, commit)]
-        seen = {commit}
-        while ready and len(found) < count:
-            _, name = heappop(ready)
-            parents = self.objects.whole(name).parents
-            here = self._at(name, path)
-            same = [each for each in parents if path and self._at(each, path) == here]
+        for each in self.objects.repository.walk(commit, pygit2.enums.SortMode.TIME):
+            whole = self.objects.whole(str(each.id))
+            here = self._at(whole.name, path)
             # What was before the first commit had nothing.
-            if not same and (parents or not path or here is not None):
-                found.append(self._entry(name))
-            parents = tuple(same[:1]) or parents
-            for parent in parents:
-                if parent not in seen:
-                    seen.add(parent)
-                    heappush(ready, (-self.objects.whole(parent).committed, parent))
+            before = [self._at(parent, path) for parent in whole.parents] or [None]
+            if not path or here not in before:
+                found.append(self._entry(whole.name))
+            if len(found) == count:
+                break
         return found
 
     def first_parents(self, commit: str, count: int) -> list[Commit]:

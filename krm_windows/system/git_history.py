@@ -6,15 +6,13 @@ change, which came when the merge did.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from itertools import chain
 from pathlib import Path
 
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_objects import Commit, Node, Objects, Whole
+from krm_windows.system.git_objects import Commit, Node, Objects
 
 # What one commit may have changed.
 _CHANGED = 1_000_000
@@ -68,7 +66,9 @@ class History:
         asked for here, and not when it came. Raises WorkspaceError where one names no commit.
         """
         every = [self.objects.whole(name) for name in self._fresh(old, new)]
-        return [each.commit for each in _ordered(every) if len(each.parents) < _MERGE]
+        # Those of one second stay as they were found.
+        every.sort(key=lambda each: each.committed, reverse=True)
+        return [each.commit for each in every if len(each.parents) < _MERGE]
 
     def lacks_between(self, old: str, new: str) -> bool:
         """Whether `new` may have commits that `old` has not, and a shallow clone does not have."""
@@ -118,9 +118,9 @@ class History:
                 found[blob] = self.objects.content(blob)
         return found
 
-    def _fresh(self, old: str, new: str) -> set[str]:
-        newest, known = (self.objects.commit_of(ref) for ref in (new, old))
-        return self.objects.reached(newest) - self.objects.reached(known)
+    def _fresh(self, old: str, new: str) -> list[str]:
+        newest, known = (self.objects.reached(self.objects.commit_of(ref)) for ref in (new, old))
+        return [name for name in newest if name not in known]
 
     def _tree(self, commit: str | None, path: str) -> str | None:
         return self.objects.tree(commit, path) if commit else None
@@ -154,21 +154,6 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
 
 def _file(node: Node | None) -> str | None:
     return node.name if node is not None and node.is_file else None
-
-
-def _ordered(commits: Sequence[Whole]) -> Iterator[Whole]:
-    """Yield commits, none before one that it is a parent of, else the newest first."""
-    every = {each.name: each for each in commits}
-    children = Counter(chain.from_iterable(each.parents for each in commits))
-    ready = [(-each.committed, each.name) for each in commits if not children[each.name]]
-    heapify(ready)
-    while ready:
-        found = every[heappop(ready)[1]]
-        yield found
-        for parent in found.parents:
-            children[parent] -= 1
-            if parent in every and not children[parent]:
-                heappush(ready, (-every[parent].committed, parent))
 
 
 def _likeness(old: bytes, new: bytes) -> float:

@@ -12,14 +12,14 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.tops import is_top
 
-_MOST = 4096
-"""So many bytes of a file that only names a directory are read."""
-_SHALLOW = 1 << 20
 _OWN = ("HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "config.worktree")
 """What libgit2 reads of a working tree's own (gitrepository-layout(5))."""
+_COMMON = ("objects", "refs", "logs", "config", "packed-refs", "shallow")
+"""What it reads of a repository."""
 _BARE = ("HEAD", "objects", "refs")
 """What Git takes for a repository by itself (gitrepository-layout(5))."""
 
@@ -35,20 +35,13 @@ class Layout:
     own: Path
     common: Path
 
-    @property
-    def objects(self) -> Path:
-        """The directory of the object database."""
-        return self.common / "objects"
-
-    @property
-    def is_shallow(self) -> bool:
-        """Whether the repository lacks what came before some commits (gitrepository-layout(5))."""
-        return bool(self.shallow())
+    def read(self, path: str) -> bytes:
+        """Return what a plain file of Git's directory of all worktrees holds, if it is there."""
+        return Directory.at(self.common).read(path) or b""
 
     def shallow(self) -> frozenset[str]:
         """Return the names of the commits at which a shallow clone ends (gitformat-shallow)."""
-        content = small(self.common / "shallow", _SHALLOW) or b""
-        return frozenset(content.decode("ascii", errors="replace").split())
+        return frozenset(self.read("shallow").decode("ascii", errors="replace").split())
 
 
 def find(directory: Path, *, bare: bool = False) -> Layout:
@@ -59,53 +52,35 @@ def find(directory: Path, *, bare: bool = False) -> Layout:
     """
     # Without links, so that the directories above are those that it really is in.
     start = Path(os.path.realpath(directory))
-    missing = WorkspaceError(f"{directory}: no such directory")
-    if start.exists() and not start.is_dir():
-        raise WorkspaceError(f"{directory}: is not a directory")
-    if not start.exists() and not bare:
-        raise missing
-    tops = [top for top in (start, *start.parents) if top.is_dir()]
-    device = tops[0].stat().st_dev
-    for top in tops:
-        if top.stat().st_dev != device:  # as Git, which stops at the end of a filesystem
-            break
+    if not start.is_dir() and not bare:
+        raise WorkspaceError(f"{directory}: no such directory")
+    for top in (start, *start.parents):
         if is_top(top):
             return _layout(top)
-        if bare and _is_bare(top):
+        if bare and all((top / name).exists() for name in _BARE):
             return Layout(top, top, top)
-    if _is_bare(start):
-        raise WorkspaceError(
-            f"{directory}: is a bare repository, which is not supported: git clone it"
-        )
-    if not start.exists():
-        raise missing
-    raise WorkspaceError(f"{directory}: not a git repository (or any of its parent directories)")
-
-
-def _is_bare(directory: Path) -> bool:
-    return all((directory / name).exists() for name in _BARE)
+    raise WorkspaceError(
+        f"{directory}: not a git repository with a working tree (or any of its parent directories)"
+    )
 
 
 def _layout(top: Path) -> Layout:
     place = top / ".git"
     kind = place.lstat().st_mode
     if stat.S_ISDIR(kind):
-        layout = Layout(top, place, place)
-    elif stat.S_ISREG(kind):
-        # A worktree has the line `gitdir: /repo/.git/worktrees/w`, a submodule a relative path.
-        own = _named(place, "gitdir: ")
-        # The directory of a worktree names that of the repository; that of a submodule is one
-        # itself.
-        shared = own / "commondir"
-        layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
-    else:
+        return Layout(top, place, place)
+    if not stat.S_ISREG(kind):
         raise WorkspaceError(f"{place}: must be a directory or a file; links are not followed")
-    return layout
+    # A worktree has the line `gitdir: /repo/.git/worktrees/w`, a submodule a relative path. The
+    # directory of a worktree names that of the repository; that of a submodule is one itself.
+    own = _named(place, "gitdir: ")
+    shared = own / "commondir"
+    return Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
 
 
 def _named(file: Path, prefix: str) -> Path:
     """Return the directory that a file names."""
-    text = os.fsdecode(small(file) or b"").rstrip("\r\n")
+    text = Directory.at(file.parent).first_line(file.name)
     if not text.startswith(prefix) or "\0" in text:
         raise WorkspaceError(f"{file}: must contain the path of a git directory")
     # A relative path begins at the file, wherever the command runs (gitrepository-layout(5)).
@@ -115,40 +90,19 @@ def _named(file: Path, prefix: str) -> Path:
     return found
 
 
-def small(path: Path, most: int = _MOST) -> bytes | None:
-    """Return the content of a small plain file.
-
-    None where there is none, or a link, or something else.
-    """
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return None
-        # O_NONBLOCK: a pipe put there meanwhile must not hold the run up.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(most + 1)
-    # One byte more was asked for, to recognise a file that is too long.
-    if len(content) > most:
-        raise WorkspaceError(f"{path}: has more than {most} bytes")
-    return content
-
-
 def check(layout: Layout) -> None:
     """Refuse what is elsewhere, and what blocks whoever opens it; raises WorkspaceError."""
     # A borrowed object database could be anywhere on this machine (git-clone(1), --shared).
-    if small(layout.objects / "info/alternates"):
+    if layout.read("objects/info/alternates"):
         raise WorkspaceError(
             f"{layout.top}: uses objects of another repository (objects/info/alternates), which "
             "is not supported; clone it with --dissociate, or without --reference and --shared"
         )
-    if small(layout.common / "info/grafts"):
+    if layout.read("info/grafts"):
         raise WorkspaceError(
             f"{layout.top}: has grafts (.git/info/grafts), which are not supported"
         )
-    names = ("objects", "refs", "logs", "config", "packed-refs")
-    waiting = [*(layout.common / name for name in names), *(layout.own / name for name in _OWN)]
+    waiting = [*(layout.common / name for name in _COMMON), *(layout.own / name for name in _OWN)]
     while waiting:
         path = waiting.pop()
         if path.is_symlink():

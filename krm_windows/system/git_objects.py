@@ -1,8 +1,8 @@
 """What a repository has in its commits, read with libgit2.
 
 libgit2 starts no program, and no hook, filter or attribute has a part in what is read. Of the
-repository's settings, only the form of its objects and refs counts. Objects are taken from the
-database as they are and read here, so that no replacement, graft or commit graph says otherwise.
+repository's settings, only the form of its objects and refs counts. Objects are taken one by one,
+so that no replacement, graft or commit graph says otherwise.
 """
 
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from krm_windows.system import git_layout
 from krm_windows.system.errors import WorkspaceError
@@ -27,10 +27,6 @@ _LONGEST = 5000
 MOST_COMMITS = 1_000_000
 """No history that is read has more."""
 _ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
-_TREE = re.compile(rb"tree ([0-9a-f]{40})\n")
-_PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
-_SECONDS = re.compile(rb" ?(-?\d{1,20})")
-_LAST_SECOND = 1 << 62
 _MISSING = (
     "has no content in this clone, and nothing is fetched: clone the repository without --filter, "
     "or fetch the rest (git fetch --refetch --no-filter)"
@@ -112,7 +108,7 @@ class Whole(NamedTuple):
     name: str
     tree: str
     parents: tuple[str, ...]
-    author: tuple[str, str]
+    author: tuple[str, ...]
     written: int
     committed: int
     message: str
@@ -192,6 +188,16 @@ class Objects:
         self, name: str, kind: str = "blob", most: int = _LARGEST, what: str | None = None
     ) -> bytes:
         """Return what an object holds; raises WorkspaceError where it has more than `most`."""
+        self._check(name, kind, most, what)
+        try:
+            return self._odb.read(name)[1]
+        except (LookupError, ValueError) as error:
+            raise WorkspaceError(
+                f"{self.directory}: the {kind} {name[:12]} cannot be read: {error}"
+            ) from None
+
+    def _check(self, name: str, kind: str, most: int, what: str | None = None) -> None:
+        """Raise WorkspaceError where an object is none of a kind, or has more than `most` bytes."""
         what = what or f"{self.directory}: the {kind} {name[:12]}"
         found, size = self.kind(name)
         if found == "missing":
@@ -201,10 +207,6 @@ class Objects:
         # The size is known before anything is read: packed, an object may be of any size.
         if size > most:
             raise WorkspaceError(f"{what} has {size} bytes; at most {most} are read")
-        try:
-            return self._odb.read(name)[1]
-        except (LookupError, ValueError) as error:
-            raise WorkspaceError(f"{what} cannot be read: {error}") from None
 
     def _entries(self, tree: str) -> Mapping[str, Node]:
         """Return what a tree has; Git makes none in which a name is twice, or no name."""
@@ -223,21 +225,22 @@ class Objects:
 
     def _whole(self, name: str) -> Whole:
         """Read a commit; one at which a shallow clone ends has no parents."""
-        head, _, message = self.content(name, "commit").partition(b"\n\n")
-        tree = _TREE.match(head)
-        author, committer = _person(head, b"author "), _person(head, b"committer ")
-        if tree is None or author is None or committer is None:
-            raise WorkspaceError(f"{self.directory}: the commit {name[:12]} is damaged: git fsck")
-        parents = () if name in self.shallow else _PARENT.findall(head)
-        return Whole(
-            name,
-            tree[1].decode(),
-            tuple(parent.decode() for parent in parents),
-            author[:2],
-            author[2],
-            committer[2],
-            message.decode(errors="replace"),
-        )
+        import pygit2  # noqa: PLC0415 - the extra `git`
+
+        self._check(name, "commit", _LARGEST)
+        try:
+            commit = cast("pygit2.Commit", self.repository[name])
+            author, tree = commit.author, str(commit.tree_id)
+        except (pygit2.GitError, ValueError) as error:
+            raise WorkspaceError(
+                f"{self.directory}: the commit {name[:12]} is damaged: git fsck ({error})"
+            ) from None
+        parents = () if name in self.shallow else tuple(map(str, commit.parent_ids))
+        # A commit that was made by hand may say any time.
+        committed, written = (max(each, 0) for each in (commit.commit_time, author.time))
+        by = tuple(text.decode(errors="replace") for text in (author.raw_name, author.raw_email))
+        message = commit.raw_message.decode(errors="replace")
+        return Whole(name, tree, parents, by, written, committed, message)
 
     def at(self, tree: str, path: str) -> Node | None:
         """Return what a tree has at a path; None where it has nothing. `` is the tree itself."""
@@ -291,14 +294,14 @@ class Objects:
                 if any(left):
                     yield path, left[0], left[1]
 
-    def reached(self, newest: str) -> set[str]:
-        """Return the names of a commit and of all before it."""
-        found = {newest}
+    def reached(self, newest: str) -> dict[str, None]:
+        """Return the names of a commit and of all before it, on one line the newest first."""
+        found = {newest: None}
         waiting = [newest]
         while waiting:
             for parent in self.whole(waiting.pop()).parents:
                 if parent not in found:
-                    found.add(parent)
+                    found[parent] = None
                     waiting.append(parent)
             if len(found) > MOST_COMMITS:
                 raise WorkspaceError(f"{self.directory}: the history has too many commits")
@@ -314,22 +317,6 @@ class Objects:
             yield whole
             name = whole.parents[0] if whole.parents else None
         raise WorkspaceError(f"{self.directory}: the history has too many commits")
-
-
-def _person(head: bytes, role: bytes) -> tuple[str, str, int] | None:
-    """Return name, address and time of whoever has a role in a commit, None where nobody has.
-
-    A commit that was made by hand may say any time.
-    """
-    line = next((each for each in head.split(b"\n") if each.startswith(role)), b"")
-    name, _, rest = line.removeprefix(role).partition(b"<")
-    address, closed, time = rest.rpartition(b">")
-    if not closed:
-        return None
-    found = _SECONDS.match(time)
-    seconds = max(0, min(int(found[1]), _LAST_SECOND)) if found else 0
-    shown = name.removesuffix(b" ").decode(errors="replace")
-    return shown, address.decode(errors="replace"), seconds
 
 
 def _refusal(top: Path, said: str) -> str:

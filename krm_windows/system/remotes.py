@@ -11,8 +11,6 @@ from krm_windows.system.errors import WorkspaceError
 
 # As Git writes the section; another form, such as `[Remote "origin"]`, is not looked for.
 _ORIGIN = '[remote "origin"]'
-# A configuration has a few lines for each branch; none has 256 KiB.
-_MOST = 256 * 1024
 
 
 def addresses(directory: Path) -> frozenset[str]:
@@ -20,11 +18,11 @@ def addresses(directory: Path) -> frozenset[str]:
     # Without Git: to ask it would put the repository's own settings in force.
     try:
         layout = git_layout.find(directory)
-        config = git_layout.small(layout.common / "config", _MOST)
+        config = layout.read("config")
     except (OSError, WorkspaceError):
         return frozenset()
     # A directory inside a repository is another source than the repository.
-    if config is None or layout.top != directory.resolve():
+    if layout.top != directory.resolve():
         return frozenset()
     return frozenset(_origin(config.decode(errors="replace")))
 

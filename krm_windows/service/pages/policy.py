@@ -89,7 +89,7 @@ def _values(
         "waits": overview.waits(call, rows[0]) if cluster or len(clusters) < 2 else None,  # noqa: PLR2004
         "branch": call.windows.branch.name,
         "history": history,
-        "is_shallow": call.windows.branch.layout.is_shallow,
+        "is_shallow": bool(call.windows.branch.layout.shallow()),
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
         "saved": next((each for each in history if each.commit == saved), None),

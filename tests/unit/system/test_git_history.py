@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -113,17 +114,22 @@ def test_what_is_no_commit(past: Past, ref: str) -> None:
 
 
 def test_a_time_that_is_none(past: Past) -> None:
-    """A commit that was made by hand may say anything."""
+    """A commit that was made by hand may say anything; one that is no number is an error."""
     past.commit("2026-01-05T10:00Z", {"a": "1"})
     tree = past("rev-parse", "HEAD^{tree}")
-    for number, time in enumerate(("99999999999999999999", "-5", "x", "253402300800")):
+    for number, time in enumerate(("253402300800", "-5", "99999999999999999999", "x")):
         raw = past.top / f"{number}.commit"
         who = f"a <a@example.com> {time} +0000"
         raw.write_text(f"tree {tree}\nauthor {who}\ncommitter {who}\n\nm\n")
         name = past("hash-object", "-t", "commit", "--literally", "-w", str(raw))
         child = past("commit-tree", tree, "-p", name, "-m", "x")
         past("update-ref", "refs/heads/odd", child)
-        with git_history.opened(past.top, "odd") as history:
+        is_number = time.lstrip("-").isdigit() and len(time) < 20
+        damaged = pytest.raises(WorkspaceError, match="is damaged: git fsck")
+        with (
+            nullcontext() if is_number else damaged,
+            git_history.opened(past.top, "odd") as history,
+        ):
             assert history.commits[1].committed >= 0
 
 
