@@ -1,11 +1,12 @@
 """Whether the file of a policy is among what Flux applies, so that it would be applied itself."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from krm_windows import rules
 from krm_windows.checks import local_config
-from krm_windows.fleet.existing import included
+from krm_windows.flux.fields import bases, read
 from krm_windows.flux.sources import NAME
 from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
@@ -49,6 +50,21 @@ def is_applied(file: Path) -> bool:
 def _lists(kustomization: Path, file: Path) -> bool:
     """Whether a kustomization lists a file, and something beside it."""
     folder = kustomization.parent
-    entries = [os.path.realpath(folder / entry) for entry in included(kustomization)]
+    entries = [os.path.realpath(folder / entry) for entry in _included(kustomization)]
     # Alone in its kustomization, the policy is meant as a plugin of another one.
     return str(file) in entries and len(entries) > 1
+
+
+def _included(file: Path) -> Iterator[str]:
+    """Yield what a kustomization has of this machine's files.
+
+    Of one that cannot be read there is nothing.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return
+    for entry in bases(read(content)):
+        # `://` is an address; a path with a zero byte makes the operating system raise.
+        if "://" not in entry and "\0" not in entry:
+            yield entry

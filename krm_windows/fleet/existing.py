@@ -14,7 +14,6 @@ from krm_windows import render, rules
 from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit.delivery import FOLDERS
-from krm_windows.flux.fields import bases, leading, read
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject, opened
 from krm_windows.plan.given import Given, gated
@@ -25,7 +24,7 @@ from krm_windows.system import tops
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import first_line
-from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
+from krm_windows.system.reading import SUFFIXES
 from krm_windows.system.walk import walk
 
 # Where there is no repository, what is beside the output is read, if that is not half a
@@ -151,116 +150,30 @@ class ExistingOutput:
         It is rendered into the output, for one cluster.
         """
         same: list[Claim] = []
-        apart: list[Claim] = []
-        together: list[Claim] = []
+        beside: list[Claim] = []
+        named: list[Claim] = []
+        home = Path(os.path.realpath(self.output))
         for rendered in self.claims:
             other = rendered
             if any(overlap.disputed(own, rendered)):  # to read the files of policies takes a while
                 other = self.current(rendered)
-            if self._is_for_one_cluster(own, other):
+            folder = Path(os.path.realpath(other.file)).parent
+            # One directory is applied as one.
+            if folder == home or (own.cluster == other.cluster and own.cluster is not None):
                 same.append(other)
-            elif not self._is_unclear(own, other):
-                continue
-            # For a cluster that is named there may be a directory beside those of others.
-            elif own.cluster != other.cluster or self._has_builds_of_its_own(other):
-                apart.append(other)
-            else:
-                together.append(other)
-        # What is side by side in a repository and is in no build, Flux applies with whatever
-        # leads to the directory above. Refused, it takes a word of the user; let through, the
-        # target is open only where both are.
-        rule = rules.TWO_POLICIES_UNCLEAR
-        if self.repository:
-            rule = rules.TWO_POLICIES
+            # Nothing says whether both are for one cluster: `out/week` and `out/weekend`, say.
+            elif folder.parent == home.parent and None in (own.cluster, other.cluster):
+                # For a cluster that is named there may be a directory beside those of others.
+                (beside if own.cluster == other.cluster else named).append(other)
+        # What is side by side in a repository Flux applies with whatever leads to the directory
+        # above. Refused, it takes a word of the user; let through, the target is open only where
+        # both are.
+        rule = rules.TWO_POLICIES if self.repository else rules.TWO_POLICIES_UNCLEAR
         return [
             *overlap.conflicts(own, same),
-            *overlap.doubt(own, together, rule),
-            *overlap.doubt(own, apart, rules.TWO_POLICIES_UNCLEAR),
+            *overlap.doubt(own, beside, rule),
+            *overlap.doubt(own, named, rules.TWO_POLICIES_UNCLEAR),
         ]
-
-    def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
-        """Whether a policy is for the cluster of another.
-
-        Both name it, or one build has them both.
-        """
-        if own.cluster is not None and other.cluster is not None:
-            return own.cluster == other.cluster
-        # What shares no target is in nobody's way, and the builds need not be looked at.
-        if not any(overlap.disputed(own, other)):
-            return False
-        return self._is_built_with(Path(other.file).parent)
-
-    def _is_unclear(self, own: Claim, other: Claim) -> bool:
-        """Whether nothing says if another policy is for the same cluster.
-
-        It was rendered right beside the output, and one of the two at least names no cluster.
-        """
-        if own.cluster is not None and other.cluster is not None:
-            return False
-        # Side by side: `out/week` and `out/weekend`, say.
-        folder = Path(os.path.realpath(other.file)).parent
-        return folder.parent == Path(os.path.realpath(self.output)).parent
-
-    def _has_builds_of_its_own(self, other: Claim) -> bool:
-        """Whether the output and another's directory are built, and not together.
-
-        Kustomizations lead to each of them, and none leads to both.
-        """
-        folders = (self.output, Path(other.file).parent)
-        # More than itself: at least one kustomization leads to it.
-        return all(len(self._above(folder)) > 1 for folder in folders)
-
-    def _is_built_with(self, folder: Path) -> bool:
-        """Whether the output and another directory are built together.
-
-        Some kustomization around has both, or they are one.
-        """
-        return not self._above(self.output).isdisjoint(self._above(folder))
-
-    def _above(self, folder: Path) -> set[str]:
-        """Return a directory and all whose kustomizations lead to it."""
-        return leading([os.path.realpath(folder)], self._users)
-
-    @cached_property
-    def _users(self) -> dict[str, list[str]]:
-        """The directories whose kustomizations name a directory, or a file in it."""
-        found: dict[str, list[str]] = {}
-        for folder, names in self._folders.items():
-            # Only one of the three names may be there; kustomize refuses more.
-            for name in KUSTOMIZATIONS:
-                if name in names:
-                    for directory in _directories(folder, name):
-                        found.setdefault(directory, []).append(folder)
-        return found
-
-
-def _directories(folder: str, name: str) -> Iterator[str]:
-    """Yield the other directories that a kustomization leads to.
-
-    By a file in them or as a whole.
-    """
-    for entry in included(Path(folder, name)):
-        # A directory that is linked is the one that the link leads to.
-        place = Path(os.path.realpath(Path(folder, entry)))
-        if place.is_file():
-            place = place.parent
-        if str(place) != folder:
-            yield str(place)
-
-
-def included(file: Path) -> Iterator[str]:
-    """Yield what a kustomization has of this machine's files.
-
-    Of one that cannot be read there is nothing.
-    """
-    try:
-        content = file.read_bytes()
-    except OSError:
-        return
-    for entry in bases(read(content)):
-        # `://` is an address; a path with a zero byte makes the operating system raise.
-        if "://" not in entry and "\0" not in entry:
-            yield entry
 
 
 def _policies(file: Path) -> Iterator[KubeObject]:

@@ -1,6 +1,6 @@
 """What kustomizations list, read without building them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from krm_windows.flux.objects import readable
 from krm_windows.krm import Value
@@ -33,19 +33,3 @@ def listed(fields: Mapping[str, Value], names: Iterable[str]) -> Iterator[str]:
         entries = fields.get(name)
         if isinstance(entries, list):
             yield from (entry for entry in entries if isinstance(entry, str))
-
-
-def leading(places: Iterable[str], users: Mapping[str, Collection[str]]) -> set[str]:
-    """Return some places and all directories whose kustomizations lead there, by others or not.
-
-    `users` are the directories whose kustomizations name a place themselves.
-    """
-    found: set[str] = set()
-    # Kustomizations may include each other, so each is looked at once.
-    waiting = list(places)
-    while waiting:
-        place = waiting.pop()
-        if place not in found:
-            found.add(place)
-            waiting += users.get(place, ())
-    return found

@@ -15,9 +15,6 @@ from krm_windows.cli import main
 from krm_windows.rules import TWO_POLICIES_UNCLEAR
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/rules"
-KUSTOMIZATION = (
-    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
-)
 POLICY = """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
@@ -159,30 +156,14 @@ def test_one_directory_is_one_cluster(run: Run) -> None:
     assert "(two-policies)" in said
 
 
-def test_one_kustomization_is_one_cluster(run: Run) -> None:
-    """Wherever the two directories lie, and whichever is rendered last."""
-    Path("clusters/north").mkdir(parents=True)
-    Path("clusters/north/kustomization.yaml").write_text(
-        KUSTOMIZATION.format("../../sets, ../../two/b")
-    )
-    Path("sets").mkdir()
-    Path("sets/kustomization.yaml").write_text(KUSTOMIZATION.format("../one/a/kustomization.yaml"))
-    assert run("render", policy("a"), "--output-dir", "one/a") == "0 "
-    said = run("render", policy("b"), "--output-dir", "two/b")
-    assert said.startswith("1 ")
-    assert "(one/a/" in said
-    assert run("render", policy("c"), "--output-dir", "three/c") == "0 "
-
-
 def test_the_actuator_kubectl_has_no_timetable(run: Run) -> None:
     """Its Roles say what it gates."""
-    Path("kustomization.yaml").write_text(KUSTOMIZATION.format("one/a, two/b"))
     edges = "  actuator: {type: Kubectl}\n"
-    assert run("render", policy("a", more=edges), "--output-dir", "one/a").startswith("0 ")
+    assert run("render", policy("a", more=edges), "--output-dir", "out/a").startswith("0 ")
     for more in ("", edges):
-        said = run("render", policy("b", more=more), "--output-dir", "two/b")
+        said = run("render", policy("b", more=more), "--output-dir", "out/b")
         assert said.startswith("1 ")
-        assert "also gated by the policy flux-system/a (one/a/role" in said
+        assert "also gated by the policy flux-system/a (out/a/role" in said
 
 
 @pytest.mark.parametrize(("name", "fires"), [("fires", True), ("nearly", False)])
@@ -228,22 +209,6 @@ def test_a_sibling_that_names_no_cluster_is_unclear(run: Run, first: str) -> Non
     assert "not both say which cluster they are for" in said
     assert "(two-policies-unclear)" in said
     assert run(*calls[second], "--output-dir", "clusters/south/windows") == "0 "
-
-
-def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
-    """Each has a kustomization that leads to it, and none leads to both.
-
-    They may well be for two clusters.
-    """
-    for cluster in ("a", "b"):
-        Path("clusters", cluster).mkdir(parents=True)
-        Path("clusters", cluster, "kustomization.yaml").write_text(
-            KUSTOMIZATION.format(f"../../windows/{cluster}")
-        )
-    assert run("render", policy("a"), "--output-dir", "windows/a") == "0 "
-    said = run("render", policy("b"), "--output-dir", "windows/b")
-    assert said.startswith("0 ")
-    assert "(two-policies-unclear)" in said
 
 
 def test_without_a_repository_siblings_are_seen(run: Run) -> None:
