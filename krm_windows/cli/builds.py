@@ -49,13 +49,9 @@ def add_build_options(group: argparse._ActionsContainer) -> None:
         help="builds at a time (default: all cores)",
     )
     group.add_argument(
-        "--cache",
-        type=Path,
-        metavar="DIR",
-        help="where builds are cached (default: the user's cache directory)",
-    )
-    group.add_argument(
-        "--no-cache", action="store_true", help="do not use or write the build cache"
+        "--no-cache",
+        action="store_true",
+        help="keep no builds in $XDG_CACHE_HOME, nor use those",
     )
     add_trust_option(group)
 
@@ -188,36 +184,20 @@ def built(path: str, arguments: argparse.Namespace, *, fetches: bool = False) ->
     return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
 
 
-def cache(checked: Path, given: Path | None) -> Cache | None:
-    """Return the cache that was asked for, or the user's own.
-
-    None where that cannot be written. Raises InputError where it is in what is checked, whose
-    authors could fill it.
-    """
+def cache(checked: Path) -> Cache | None:
+    """Return the user's cache; None where that cannot be written, or is in what is checked."""
     # The XDG Base Directory Specification has this default, also for an empty variable.
-    own = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    place = (given or own / _NAME).absolute()
-    top = repository(checked)
+    place = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / _NAME
     # A pull request could bring a cache of its own with it, and with that any output of a build.
-    if place.resolve().is_relative_to(top):
-        raise InputError(
-            f"{place}: --cache must not be inside {top}, whose authors could write to it; use "
-            "another directory, or --no-cache"
-        )
-    # A cache that was asked for must work; that of the user is a help only (HOME may be read-only).
-    if given is not None:
-        try:
-            return Cache(place)
-        except OSError as error:
-            raise InputError(
-                f"{place}: cannot be used as the cache directory: {error.strerror}"
-            ) from error
+    if place.resolve().is_relative_to(repository(checked)):
+        return None
+    # It is a help only (HOME may be read-only).
     with suppress(OSError):
-        return Cache(place)
+        return Cache(place.absolute())
     return None
 
 
 def builder(checked: Path, arguments: argparse.Namespace) -> Builder | None:
     """Return what builds, as the options say; raises WorkspaceError where nothing confines it."""
-    kept = None if arguments.no_cache else cache(checked, arguments.cache)
+    kept = None if arguments.no_cache else cache(checked)
     return Builder.find(kept, trust=arguments.trust)

@@ -165,7 +165,7 @@ def _survey(tree: Checkout, directory: str, arguments: argparse.Namespace) -> Su
     hints = builds.hints(tree, arguments.source, arguments.directory)
     # A policy in the directory of another cluster is that cluster's, though it is not followed.
     others = tuple(each.directory for each in cluster_directories.find(tree))
-    cache = builds.cache(Path(tree.root), None)
+    cache = builds.cache(Path(tree.root))
     builder = Builder.find(cache, trust=arguments.trust)
     # Without kustomize most is known all the same: what cannot be built is told.
     with progress.meter("builds") as meter:

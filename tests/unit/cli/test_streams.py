@@ -9,9 +9,6 @@ from calls import APPS, POLICY, wire
 from effort import mostly_slow
 
 SELF = f"{sys.executable} -m krm_windows"
-NO_CACHE = (
-    "krm-windows: /proc/x: cannot be used as the cache directory: No such file or directory\n"
-)
 NO_DIRECTORY = (
     "krm-windows: /proc/x: cannot be written: No such file or directory; free some space there, or "
     "name another directory\n"
@@ -30,11 +27,6 @@ CASES = [
     (f"{SELF} < wrong.yaml 2>&- >/dev/null", 3, ""),
     (f"{SELF} < list.yaml >/dev/full", 1, FULL),
     (f"{SELF} schema >/dev/full", 1, FULL),
-    (
-        f"{SELF} check --repo . --cache /proc/x",
-        1,
-        NO_CACHE,
-    ),
     (
         f"{SELF} install --plugin-home /proc/x",
         1,
