@@ -7,21 +7,19 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from krm_windows import emit, escape, render, rules
-from krm_windows.checks import policy_changes, readonly, zone_release
+from krm_windows import escape, render
+from krm_windows.checks import policy_changes, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.exit_codes import ExitCode
-from krm_windows.fleet import applied
+from krm_windows.fleet import applied, rendering
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.fleet.output import Outcome
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plan import uninstall
-from krm_windows.plan.model import Plan
 from krm_windows.plurals import counted, some
 from krm_windows.render import apart, command
 from krm_windows.render.apart import Delivery
@@ -175,11 +173,13 @@ def _rendered(
     """Render one policy for one cluster; there is no directory where an error leaves no files."""
     file = arguments.policies[0]
     items = cluster_resources.read(arguments.resources)
-    plan, results = _plan(config, items, arguments)
+    compiled = window_policy.compile_onto(config, items, arguments.cluster)
+    made, results = rendering.planned(compiled, uninstalls=arguments.uninstall, is_blind=False)
     if file != inputs.STDIN:
         results += applied.check(config, file)
-    if plan is None:
+    if made is None:
         return results, None, {}
+    plan, manifests = made
     existing = ExistingOutput(arguments.output_dir, resources=lambda _: items)
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
@@ -192,7 +192,6 @@ def _rendered(
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
     gated = partial(existing.gated, plan.timetable.cluster)
     results += about(config, policy_changes.forgotten(older, [plan.timetable], gated))
-    manifests = emit.objects(plan)
     delivery = _delivery(items, arguments)
     results += about(config, apart.check(plan, manifests, delivery))
     files = render.rendered(plan, manifests, delivery)
@@ -217,19 +216,3 @@ def _delivery(items: list[KubeObject], arguments: argparse.Namespace) -> Deliver
             f"is in the source, found {template.item.get('spec', 'path')}"
         )
     return found
-
-
-def _plan(
-    config: KubeObject, items: list[KubeObject], arguments: argparse.Namespace
-) -> tuple[Plan | None, list[Result]]:
-    compiled = window_policy.compile_onto(config, items, arguments.cluster)
-    # Items are only read here: what a transformer would edit in them has to be edited by hand.
-    results = list(readonly.refused(compiled.results, compiled.adopted))
-    if arguments.uninstall:  # whoever cleans up names the targets, seen or not
-        results = [result for result in results if result.rule != rules.TARGET_UNSEEN.id]
-    if compiled.application is None or fails(results):
-        return None, results
-    plan = compiled.application.plan
-    if arguments.uninstall:
-        plan = uninstall(plan)
-    return plan, results

@@ -1,9 +1,10 @@
 """A policy audited: loaded and compiled for clusters, and looked at over the coming years."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from krm_windows import inventory, rules
@@ -29,8 +30,7 @@ _TIMELY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(NamedTuple):
     """A policy as some clusters have it.
 
     `plan` is None where it is wrong; `results` are what was found. `elsewhere` are the zones of
@@ -40,16 +40,7 @@ class _Version:
     plan: Plan | None
     interval: timedelta
     results: tuple[Result, ...]
-    elsewhere: frozenset[ZoneInfo] = frozenset()
-
-    def findings(self, scope: Scope) -> Iterable[Result]:
-        # Nothing can be said of times that are not known.
-        if self.plan is None:
-            return ()
-        # Today is a date here, so that what was found is found again until midnight.
-        first, _ = scope.days(self.plan.timetable.zone)
-        dated = replace(scope, first=first)
-        return _audited(self.plan, self.interval, dated, self.elsewhere)
+    elsewhere: frozenset[ZoneInfo]
 
 
 @lru_cache(maxsize=256)
@@ -73,7 +64,7 @@ def reports(
     """
     loaded = load(config.node, file=file_of(config))
     clusters: dict[_Version, list[str]] = {}
-    versions: dict[tuple[WindowPolicy | None, tuple[Result, ...]], _Version] = {}
+    versions: dict[object, _Version] = {}
     for name in choice.clusters(loaded):
         if name in without:
             continue
@@ -81,10 +72,10 @@ def reports(
         # Clusters that have the same patch are compiled once.
         key = (_hours(policy), found)
         if key not in versions:
-            version = _version(config, items, policy, found)
-            if name is None:
-                version = replace(version, elsewhere=frozenset(clocks.of_clusters(config)))
-            versions[key] = version
+            elsewhere = clocks.of_clusters(config) if name is None else ()
+            versions[key] = _version(config, items, policy, found)._replace(
+                elsewhere=frozenset(elsewhere)
+            )
         # Those that have it alike share a report.
         names = clusters.setdefault(versions[key], [])
         if name:
@@ -100,22 +91,17 @@ def _hours(policy: WindowPolicy | None) -> WindowPolicy | None:
     return policy.model_copy(update={"spec": spec})
 
 
-def _report(
-    config: KubeObject,
-    version: _Version,
-    clusters: Iterable[str],
-    scope: Scope,
-) -> Report:
-    audited = about(config, list(version.findings(scope)))
+def _report(config: KubeObject, version: _Version, clusters: Iterable[str], scope: Scope) -> Report:
+    plan, interval, results, elsewhere = version
     # Of what is wrong, the text may still say where it is.
-    zone = version.plan.timetable.zone if version.plan else clocks.zone(config)
-    return on_policy(
-        config,
-        named(config.namespace, config.name),
-        tuple(clusters),
-        scope.days(zone),
-        tuple(sort([*version.results, *audited])),
-    )
+    days = scope.days(plan.timetable.zone if plan else clocks.zone(config))
+    # Nothing can be said of times that are not known.
+    if plan:
+        # Today is a date here, so that what was found is found again until midnight.
+        found = _audited(plan, interval, replace(scope, first=days[0]), elsewhere)
+        results = (*results, *about(config, list(found)))
+    policy = named(config.namespace, config.name)
+    return on_policy(config, policy, tuple(clusters), days, tuple(sort(results)))
 
 
 def _version(
@@ -126,12 +112,10 @@ def _version(
 ) -> _Version:
     """Compile a policy as some clusters have it."""
     if policy is None or fails(found):
-        return _Version(None, timedelta(), found)
+        return _Version(None, timedelta(), found, frozenset())
     # No cluster: its name changes nothing of when the policy is open.
     plan, planned = compile_policy(policy, None, inventory.take(items, kinds(policy)))
-    kept = [result for result in planned if result.rule in _TIMELY]
-    timely = about(config, kept)
-    results = (*found, *timely)
-    if fails(timely):
-        return _Version(None, policy.spec.interval, results)
-    return _Version(plan, policy.spec.interval, results)
+    timely = about(config, [result for result in planned if result.rule in _TIMELY])
+    return _Version(
+        None if fails(timely) else plan, policy.spec.interval, (*found, *timely), frozenset()
+    )

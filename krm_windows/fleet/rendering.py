@@ -18,6 +18,7 @@ from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
+from krm_windows.plan.model import Plan
 from krm_windows.render import apart, overlay
 from krm_windows.render import layout as paths
 from krm_windows.render.apart import Delivery
@@ -168,23 +169,16 @@ class Fleet:
         return {each.slug: overlay.base(each.plan, each.manifests) for each in outputs if each}
 
     def _base(self, policy: FleetPolicy) -> _Compiled:
-        document = policy.document
-        if document is not None:
-            output, found = self._compiled(policy, document, None)
-            if output:
-                # What is wrong with a single cluster is said of that cluster.
-                return output, list(filter(self._holds_for_all, found))
+        if policy.document is not None:
+            base = self._compiled(policy, policy.document, None)
+            # What is wrong with a single cluster is said of that cluster.
+            if base[0]:
+                return base
         # It is wrong without a cluster, or has documents of clusters only.
         first = next(filter(policy.reaches, self.clusters), None)
         if first is None:
             raise InputError(f"the policy {policy.name} applies to none of the clusters")
         return self._compiled(policy, policy.at(first), first)
-
-    def _holds_for_all(self, result: Result) -> bool:
-        """Whether what was found without the resources of any cluster can be true of all."""
-        if not self.apart:
-            return True
-        return result.rule != rules.TARGET_UNSEEN.id
 
     def _compiled(
         self,
@@ -199,23 +193,17 @@ class Fleet:
         if cluster:
             said += policy.dropped(cluster)
         compiled = window_policy.compile_loaded(document.config, items, cluster, version, said)
-        # Files are written, and nothing in the stream is changed.
-        checked = readonly.refused(compiled.results, compiled.adopted)
-        results = list(self._relevant(checked))
-        application = compiled.application
-        if application is None or fails(results):
+        # Without the resources of any cluster, nothing that is found of these is true of all.
+        is_blind = not self.sees or (self.apart and cluster is None)
+        made, results = planned(compiled, uninstalls=self.uninstalls, is_blind=is_blind)
+        if made is None:
             return None, results
+        plan, manifests = made
         if self.delivery:
             # Closed by the policy that it delivers, it would deliver nothing any more.
-            targets = application.plan.timetable.targets
-            results += delivery.hindered(self.delivery.item, targets)
+            results += delivery.hindered(self.delivery.item, plan.timetable.targets)
             if fails(results):
                 return None, results
-        plan, manifests = application.plan, application.wanted
-        if self.uninstalls:
-            # What stays only opens what is gated, and then can be deleted.
-            plan = uninstall(plan)
-            manifests = emit.objects(plan)
         slug = self.slugs[policy.name]
         output = PolicyOutput(slug, plan, manifests)
         delivered = self._delivered(slug, cluster, items)
@@ -249,16 +237,27 @@ class Fleet:
             delivering = []
         return PolicyOutput(output.slug, output.plan, together, folders, delivering)
 
-    def _relevant(self, results: Iterable[Result]) -> Iterator[Result]:
-        """Leave out that a target is not seen where nothing is shown.
 
-        Or everything is cleaned up.
-        """
-        for result in results:
-            is_unseen = result.rule == rules.TARGET_UNSEEN.id
-            if is_unseen and (self.uninstalls or not self.sees):
-                continue
-            yield result
+def planned(
+    compiled: window_policy.Compiled, *, uninstalls: bool, is_blind: bool
+) -> tuple[tuple[Plan, Sequence[emit.Manifest]] | None, list[Result]]:
+    """Return a plan for files with its objects, None for an error, and all that is to be said.
+
+    Where it `is_blind`, resources are not shown, and so not missed; nor are they where a policy is
+    uninstalled: whoever cleans up names the targets, seen or not.
+    """
+    # Files are written, and nothing in the stream is changed.
+    results = readonly.refused(compiled.results, compiled.adopted)
+    if is_blind or uninstalls:
+        results = [result for result in results if result.rule != rules.TARGET_UNSEEN.id]
+    application = compiled.application
+    if application is None or fails(results):
+        return None, results
+    if not uninstalls:
+        return (application.plan, application.wanted), results
+    # What stays only opens what is gated, and then can be deleted.
+    plan = uninstall(application.plan)
+    return (plan, emit.objects(plan)), results
 
 
 def _changed(older: Files, files: Files) -> Iterator[bytes]:

@@ -120,9 +120,9 @@ def test_a_time_of_day_is_the_next_one_that_the_clocks_show(zone: str) -> None:
 
 def test_a_date_and_a_time_are_of_the_clusters_clock(policy: Path) -> None:
     """A date is its whole day, as everywhere."""
-    for cluster, zone in ZONES.items():
+    for cluster in ("kiritimati", "pago-pago"):
         _, ends = made(policy, "open", "--until", "2098-12-24", cluster=cluster)
-        assert ends == datetime(2098, 12, 25, tzinfo=ZoneInfo(zone)), cluster
+        assert ends == datetime(2098, 12, 25, tzinfo=ZoneInfo(ZONES[cluster])), cluster
     _, ends = made(policy, "open", "--until", "2098-12-24T20:00")
     assert ends == datetime(2098, 12, 24, 20, tzinfo=ZoneInfo(BASE))
 
@@ -279,6 +279,7 @@ def test_old_suspensions_are_taken_over_until_a_day_of_the_policys_clock(
         assert str(spec["adoptUntil"]) == str(day), cluster
 
 
+@pytest.mark.slow  # thirty-six audits of ten years each
 @pytest.mark.parametrize(
     ("field", "entry"),
     [
@@ -319,6 +320,7 @@ def test_what_still_holds_on_a_cluster_has_not_ended(
                 assert not any("ended at" in one["message"] for one in each["results"]), cluster
 
 
+@pytest.mark.slow  # twelve audits of ten years each
 def test_each_time_in_a_finding_has_its_zone(
     policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
