@@ -3,7 +3,6 @@
 The shapes are those of the documents of GitHub (REST 2022-11-28), GitLab (v4) and Gitea (v1).
 """
 
-import base64
 import json
 import re
 import ssl
@@ -15,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 # The files of `merge-gate --config`: no part of any checkout.
 _FILES = TemporaryDirectory()
@@ -107,7 +106,6 @@ class Server:
     # By commit: the modes of files on Gitea.
     modes: dict[str, dict[str, str]] = field(default_factory=dict)
     # By the branch and the path.
-    files: dict[tuple[str, str], bytes] = field(default_factory=dict)
     # Whether the token may merge and approve.
     may_merge: bool = True
     # GitLab's list of files says so where it is cut.
@@ -148,8 +146,6 @@ class Server:
             return 404, {}, {"message": "Not Found"}
         path = url.path.removeprefix(self.root)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
-        if match := re.fullmatch(r"(?:contents|repository/files)/(.+)", path):
-            return self._content(query["ref"], unquote(match[1]))
         if match := re.fullmatch(r"(?:repository/)?compare(?:/(.+))?", path):
             return self._comparison(match[1] or f"{query['from']}...{query['to']}")
         found = self._commented(method, path, body)
@@ -230,14 +226,6 @@ class Server:
         if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
             return self._say(match[1], body)
         return 404, {}, {"message": "Not Found"}
-
-    def _content(self, ref: str, path: str) -> Reply:
-        content = self.files.get((ref, path))
-        if content is None:
-            return 404, {}, {"message": "Not Found"}
-        # In lines, as GitHub's.
-        encoded = base64.encodebytes(content).decode()
-        return 200, {}, {"type": "file", "encoding": "base64", "content": encoded}
 
     def _comparison(self, what: str) -> Reply:
         _, _, sha = what.rpartition("...")

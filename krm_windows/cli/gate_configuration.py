@@ -57,9 +57,6 @@ class Configuration(BaseModel):
     exempt_by: frozenset[str] = frozenset()
     """Users who may exempt a change with the label `window:exempt`."""
 
-    exempt_file: str = ".github/window-exempt"
-    """The file in the base branch that lists other users who may."""
-
     jobs: Annotated[int, Field(ge=1, le=_MOST_JOBS)] = 16
     """How many requests are sent to the forge at the same time."""
 

@@ -230,14 +230,13 @@ def _gate(
     forge: "Connected", policies: list["Policy"], look: "Changes", arguments: argparse.Namespace
 ) -> "MergeGate":
     from krm_windows.forge import gate  # noqa: PLC0415 - the extra `forge`
-    from krm_windows.forge.exemptions import Exemptions  # noqa: PLC0415 - likewise
 
     return gate.MergeGate(
         forge,
         policies,
         context=arguments.context,
         link=arguments.link,
-        exemptions=Exemptions(arguments.exempt_by, arguments.exempt_file),
+        exempt_by=arguments.exempt_by,
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
         bases=frozenset(arguments.branches),

@@ -11,10 +11,6 @@ class RefusedError(ForgeError):
     """The token does not have the right, or there is no such thing: another try changes nothing."""
 
 
-class AbsentError(RefusedError):
-    """There is no such thing, or the token may not know of it."""
-
-
 class ConflictError(ForgeError):
     """A change is not, or no longer, as it was asked to be merged.
 

@@ -11,8 +11,8 @@ from multiprocessing.pool import ThreadPool
 
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
-from krm_windows.forge.exemptions import LABEL, Exemptions
-from krm_windows.forge.model import Files, Forge, Group, PullRequest, State, Status
+from krm_windows.forge.exemptions import LABEL, exempted
+from krm_windows.forge.model import Forge, Group, PullRequest, State, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge, noted
 from krm_windows.forge.reach import Change, Changes
 
@@ -37,7 +37,7 @@ class Outcome:
 class MergeGate:
     """Gates the open changes of a repository by some policies.
 
-    `exemptions` say who may set the label that lets a change through. Nothing is set in a
+    `exempt_by` may set the label that lets a change through. Nothing is set in a
     `dry_run`. So many `jobs` ask the forge at the same time. Changes into other branches than
     `bases` do not concern it; without any it is the default branch of the repository. What a commit
     does is said by `changed` for the commit `base`, or else the forge says which files it changes.
@@ -47,7 +47,7 @@ class MergeGate:
     policies: Sequence[Policy]
     context: str
     link: str = ""
-    exemptions: Exemptions = field(default_factory=Exemptions)
+    exempt_by: frozenset[str] = frozenset()
     dry_run: bool = False
     jobs: int = 1
     bases: frozenset[str] = frozenset()
@@ -205,7 +205,7 @@ class MergeGate:
         verdict = judge(self.policies, does, change.labels, at)
         if verdict.may_land or LABEL not in change.labels:
             return verdict
-        return self._exempted(change, does.files, verdict, at)
+        return exempted(self.forge, change, verdict, self.exempt_by)
 
     def _look(self, base: str, sha: str) -> Change:
         """Return what a commit changes in a branch; raises ForgeError."""
@@ -220,25 +220,6 @@ class MergeGate:
         if not change.unknown:
             self.known[head] = change
         return change
-
-    def _exempted(
-        self,
-        change: PullRequest,
-        files: Files,
-        verdict: Verdict,
-        at: datetime,
-    ) -> Verdict:
-        """Say whether the label lets a change through that would have to wait."""
-        gated = files
-        if files is not None:
-            closed = [policy for policy in self.policies if not policy.decide(at).open]
-            # A change that waits by its label alone may touch nothing that is gated.
-            gated = frozenset(_gated(closed, files)) or files
-        answer = self.exemptions.answer(self.forge, change, gated)
-        if answer.granted:
-            return Verdict(State.SUCCESS, answer.words)
-        words = f"{answer.words}; {verdict.words}"
-        return Verdict(State.PENDING, words)
 
     def say(self, sha: str, verdict: Verdict) -> bool:
         """Set a status, unless it is there already; return whether it is new."""
@@ -260,10 +241,3 @@ def _is_news(status: Status, before: Status | None) -> bool:
         return True
     # Another link alone is none: `--link` may name the run that made it.
     return before != replace(status, link=before.link)
-
-
-def _gated(policies: Sequence[Policy], files: frozenset[str]) -> Iterator[str]:
-    """Yield those files that any of some policies gates."""
-    for file in files:
-        if any(policy.reach.has(file) for policy in policies):
-            yield file

@@ -25,19 +25,11 @@ _CONCLUSIONS = {
     "skipped": State.SUCCESS,
 }
 _MOST_COMPARED = 300
-_READY = Readiness(Progress.READY)
+# `unstable` is mergeable, with a status that is not a success: what the branch does not demand, or
+# ours. `blocked` may be what was so before our status, and a check may not have begun, too.
 _STATES = {
-    "clean": _READY,
-    "has_hooks": _READY,
-    # Mergeable, with a status that is not a success: what the branch does not demand, or ours.
-    "unstable": _READY,
-    "behind": Readiness(Progress.BLOCKED, "it is behind its base branch"),
-    # For a moment this is what was so before our status; a check may not have begun, too.
-    "blocked": Readiness(
-        Progress.UNKNOWN,
-        "a requirement of the branch is not met: a review, or a check that never ran",
-    ),
-    "unknown": Readiness(Progress.UNKNOWN, "GitHub does not say whether it can be merged"),
+    **dict.fromkeys(("clean", "has_hooks", "unstable"), Progress.READY),
+    **dict.fromkeys(("behind", "dirty"), Progress.BLOCKED),
 }
 
 
@@ -87,15 +79,13 @@ class GitHub(Pulls):
 
     def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
         """Say whether it can be merged, by `mergeable_state` (GraphQL's MergeStateStatus)."""
-        state = http.text(entry, "mergeable_state")
-        if state == "dirty":
-            return Readiness(Progress.BLOCKED, "it conflicts with its base branch")
         # What runs or has failed is the better reason for being `blocked`.
         if checks.progress is not Progress.READY:
             return checks
         # `blocked` counts, although the token of somebody who may bypass rules could merge it.
-        other = Readiness(Progress.UNKNOWN, f"GitHub reports {state or 'no state'}")
-        return _STATES.get(state, other)
+        state = http.text(entry, "mergeable_state")
+        progress = _STATES.get(state, Progress.UNKNOWN)
+        return Readiness(progress, f"GitHub reports {state or 'no state'}")
 
     def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a pull request (PUT …/pulls/{number}/merge); with another head it is 409."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from krm_windows.forge import http
-from krm_windows.forge.errors import AbsentError, ConflictError
+from krm_windows.forge.errors import ConflictError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
     Files,
@@ -29,36 +29,27 @@ _WORDS = {
     State.PENDING: "pending",
     State.FAILURE: "failed",
 }
-_READY = Readiness(Progress.READY)
-_RUNS = Readiness(Progress.PENDING, "its pipeline has not finished")
-_FAILED = Readiness(Progress.BLOCKED, "its pipeline has failed")
-# Any other has ended well.
+# How far a pipeline, or GitLab with `detailed_merge_status`, is; any other pipeline has ended well,
+# and any other status is for somebody to deal with.
 _PIPELINES = {
     **dict.fromkeys(
-        ("created", "waiting_for_resource", "preparing", "pending", "running", "scheduled"), _RUNS
+        ("created", "waiting_for_resource", "preparing", "pending", "running", "scheduled"),
+        Readiness(Progress.PENDING, "its pipeline has not finished"),
     ),
-    **dict.fromkeys(("failed", "canceled", "canceling"), _FAILED),
+    **dict.fromkeys(
+        ("failed", "canceled", "canceling"), Readiness(Progress.BLOCKED, "its pipeline has failed")
+    ),
+}
+_DETAILS = {
+    "mergeable": Progress.READY,
+    "ci_still_running": Progress.PENDING,
+    "status_checks_must_pass": Progress.PENDING,
+    # Or there is no pipeline yet.
+    "ci_must_pass": Progress.UNKNOWN,
+    **dict.fromkeys(("unchecked", "checking", "preparing", "approvals_syncing"), Progress.UNKNOWN),
 }
 # Where the pipeline says more than GitLab does.
 _OF_PIPELINES = ("mergeable", "ci_must_pass", "ci_still_running", "status_checks_must_pass")
-_ASKED = Readiness(Progress.UNKNOWN, "GitLab does not say whether it can be merged")
-_DETAILS = {
-    "mergeable": _READY,
-    "unchecked": _ASKED,
-    "checking": _ASKED,
-    "preparing": _ASKED,
-    "approvals_syncing": _ASKED,
-    "ci_still_running": _RUNS,
-    # Or there is none yet.
-    "ci_must_pass": Readiness(Progress.UNKNOWN, "it has no successful pipeline"),
-    "status_checks_must_pass": Readiness(Progress.PENDING, "an external check has not finished"),
-    "conflict": Readiness(Progress.BLOCKED, "it conflicts with its target branch"),
-    "need_rebase": Readiness(Progress.BLOCKED, "it is behind its target branch: rebase it"),
-    "not_approved": Readiness(Progress.BLOCKED, "an approval is missing"),
-    "requested_changes": Readiness(Progress.BLOCKED, "a reviewer has asked for changes"),
-    "discussions_not_resolved": Readiness(Progress.BLOCKED, "a thread is not resolved"),
-    "draft_status": Readiness(Progress.BLOCKED, "it is a draft"),
-}
 
 
 @dataclass(frozen=True)
@@ -85,15 +76,6 @@ class GitLab:
     def change(self, number: int) -> PullRequest:
         """Read one merge request anew."""
         return _change(http.record(self.client.get(f"{self._root}/merge_requests/{number}")))
-
-    def file(self, path: str, branch: str) -> bytes | None:
-        """Return what a file holds (GET …/repository/files/{path})."""
-        place = f"{self._root}/repository/files/{quote(path, safe='')}"
-        try:
-            found = self.client.get(place, ref=branch)
-        except AbsentError:
-            return None
-        return http.content(http.record(found))
 
     def queued(self) -> Iterator[Group]:
         """Yield nothing: a merge train asks by a job of its pipeline."""
@@ -167,12 +149,11 @@ class GitLab:
         found = http.text(entry, "detailed_merge_status")
         # A project need not demand its pipelines; whoever merges unseen waits for them.
         # It has none where there is nothing to be run.
-        ran = http.text(entry, "head_pipeline", "status")
-        pipeline = _PIPELINES.get(ran, _READY)
-        if found in _OF_PIPELINES and pipeline is not _READY:
+        pipeline = _PIPELINES.get(http.text(entry, "head_pipeline", "status"))
+        if pipeline is not None and found in _OF_PIPELINES:
             return pipeline
-        other = Readiness(Progress.BLOCKED, f"GitLab reports {found or 'no state'}")
-        return _DETAILS.get(found, other)
+        progress = _DETAILS.get(found, Progress.BLOCKED)
+        return Readiness(progress, f"GitLab reports {found or 'no state'}")
 
     def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a merge request (PUT …/merge); with another head it is 409."""

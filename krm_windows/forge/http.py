@@ -3,10 +3,8 @@
 The token goes to the one host that was named, in a header; no message has it.
 """
 
-import base64
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from urllib.parse import urlencode
 import urllib3
 
 from krm_windows.forge import proxies
-from krm_windows.forge.errors import AbsentError, ConflictError, ForgeError, RefusedError
+from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
 from krm_windows.krm import InputError, plain_json
 from krm_windows.system import addresses
 from krm_windows.system.errors import WorkspaceError
@@ -37,6 +35,7 @@ _TRIES = 5
 _LONGEST_PAUSE = 300.0
 # Characters of what a forge says of an error.
 _WORDS = 200
+_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 # GitHub and GitLab say 405 of what cannot be merged; 422 is of what is not valid.
 _CONFLICTS = (
     HTTPStatus.BAD_REQUEST,
@@ -50,7 +49,7 @@ _CONFLICTS = (
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back: a status from 200 to 499, and the value of its JSON."""
+    """What came back: a status, and the value of its JSON; names of headers are in any letters."""
 
     status: int
     headers: Mapping[str, str]
@@ -61,8 +60,8 @@ class Response:
 class Client:
     """Asks one REST interface; `header` and `token` say who asks.
 
-    Threads may share it; a limit that one of them meets is waited for by all.
-    A request that fails in passing is sent up to `tries` times in all. `sleep` takes seconds.
+    Threads may share it. A request that fails in passing is sent up to `tries` times in all.
+    `sleep` takes seconds.
     """
 
     address: str
@@ -70,9 +69,6 @@ class Client:
     token: str = field(repr=False)
     sleep: Callable[[float], None] = time.sleep
     tries: int = _TRIES
-    # How often a limit was waited for. Whoever holds the lock waits, for all threads.
-    _waits: int = field(default=0, repr=False)
-    _limited: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         """Check the address; raises WorkspaceError where the token would go in the clear."""
@@ -119,10 +115,7 @@ class Client:
         what = f"{method} {_plain(path)}"
         problem = ""
         for number in range(self.tries):
-            # Not while another thread waits for the end of a limit.
-            with self._limited:
-                waits = self._waits
-            pause = None
+            pause = 2.0**number
             # A request that was limited has done nothing, so it can always be sent again.
             may_repeat = again
             try:
@@ -132,33 +125,18 @@ class Client:
                 problem = type(error).__name__
             else:
                 if not _may_pass(answer):
-                    return self._judged(method, path, answer)
+                    return self._judged(what, answer)
                 problem = str(answer.status)
-                pause = self._asked_pause(answer)
+                pause = _pause(answer, pause)
                 may_repeat = again or answer.status == HTTPStatus.TOO_MANY_REQUESTS
-            if not may_repeat:
+            if not may_repeat or number + 1 == self.tries:
                 break
-            if number + 1 < self.tries:
-                self._pause(what, pause, number, waits)
+            if pause > _LONGEST_PAUSE:
+                raise ForgeError(
+                    f"{what}: rate limited; the forge asks to wait for {pause:.0f} seconds"
+                )
+            self.sleep(max(pause, 0.0))
         raise ForgeError(f"{what}: failed ({problem})")
-
-    def _pause(self, what: str, asked: float | None, number: int, waits: int) -> None:
-        """Wait before the next try, for as long as the forge asks to.
-
-        `waits` is how many limits had been waited for when the request was sent.
-        """
-        if asked is None:
-            self.sleep(2.0**number)
-            return
-        if asked > _LONGEST_PAUSE:
-            raise ForgeError(
-                f"{what}: rate limited; the forge asks to wait for {asked:.0f} seconds"
-            )
-        with self._limited:
-            # Another thread has waited for the same limit meanwhile.
-            if self._waits == waits:
-                self.sleep(max(asked, 0.0))
-                self._waits += 1
 
     def _once(self, method: str, path: str, content: Record | None) -> Response:
         headers = {
@@ -184,43 +162,41 @@ class Client:
             text = read(response, _MOST, _SECONDS)
         except UnfitError as error:
             raise ForgeError(f"{method} {_plain(path)}: {error}") from None
-        known = {name.lower(): value for name, value in response.headers.items()}
-        return Response(response.status, known, parsed(text))
+        return Response(response.status, response.headers, parsed(text))
 
-    def _asked_pause(self, answer: Response) -> float | None:
-        """Return for how many seconds a forge asks not to be asked; None where it does not say."""
-        after = answer.headers.get("retry-after", "")
-        if after:
-            # RFC 9110, 10.2.3: seconds, or a date.
-            try:
-                return urllib3.Retry().parse_retry_after(after)
-            except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
-                return None
-        # GitHub's, and Gitea's and GitLab's without the `x-`: seconds since 1970.
-        for name in ("x-ratelimit-reset", "ratelimit-reset"):
-            reset = answer.headers.get(name, "")
-            if reset.isascii() and reset.isdecimal() and _is_used_up(answer):
-                return float(reset[:12]) - time.time()
-        return None
-
-    def _judged(self, method: str, path: str, answer: Response) -> Response:
+    def _judged(self, what: str, answer: Response) -> Response:
         """Give back an answer that is fine; raises a ForgeError for any other."""
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer
-        said = f"{method} {_plain(path)}: {answer.status}"
+        said = f"{what}: {answer.status}"
         # Whoever answers may repeat what it was sent; the scheme before the token is no secret.
         secret = self.token.rpartition(" ")[2]
         words = _message(answer.value).replace(secret, "***")[:_WORDS]
         if words:
             said += f": {words}"
-        # GitHub and GitLab answer so, too, where a token may not know that there is anything.
-        if answer.status == HTTPStatus.NOT_FOUND:
-            raise AbsentError(f"{said} (does the token have the permission?)")
-        if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        # 404, too, where a token may not know that there is anything.
+        if answer.status in _REFUSED:
             raise RefusedError(f"{said} (does the token have the permission?)")
         if answer.status in _CONFLICTS:
             raise ConflictError(said, words)
         raise ForgeError(said)
+
+
+def _pause(answer: Response, default: float) -> float:
+    """Return for how many seconds a forge asks not to be asked."""
+    after = answer.headers.get("retry-after")
+    if after:
+        # RFC 9110, 10.2.3: seconds, or a date.
+        try:
+            return urllib3.Retry().parse_retry_after(after)
+        except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
+            return default
+    # GitHub's, and Gitea's and GitLab's without the `x-`: seconds since 1970.
+    for name in ("x-ratelimit-reset", "ratelimit-reset"):
+        reset = answer.headers.get(name, "")
+        if reset.isascii() and reset.isdecimal() and _is_used_up(answer):
+            return float(reset[:12]) - time.time()
+    return default
 
 
 class UnfitError(Exception):
@@ -302,18 +278,6 @@ def last_setter(additions: Iterable[Record], label: str, *path: str) -> frozense
     if not found:
         return frozenset()
     return frozenset({found})
-
-
-def content(value: Record) -> bytes:
-    """Return what a file of a repository holds; raises ForgeError where it is no file."""
-    # GitHub and GitLab break the lines of a long one.
-    encoded = "".join(text(value, "content").split())
-    if text(value, "encoding") != "base64":
-        raise ForgeError("unexpected response from the forge")
-    try:
-        return base64.b64decode(encoded, validate=True)
-    except ValueError:
-        raise ForgeError("unexpected response from the forge") from None
 
 
 def number(value: Record, name: str) -> int:

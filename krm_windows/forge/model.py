@@ -132,9 +132,6 @@ class Forge(Protocol):
         be another one by the time that its files are read, and the first one again after that.
         """
 
-    def file(self, path: str, branch: str) -> bytes | None:
-        """Return what a file holds at the tip of a branch, None where there is none."""
-
     def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label that the change has now: the last one to do so."""
 

@@ -5,6 +5,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 import urllib3
+from urllib3.exceptions import LocationParseError
+from urllib3.util import make_headers, parse_url
 
 from krm_windows.system import addresses
 from krm_windows.system.errors import WorkspaceError
@@ -50,24 +52,14 @@ def _proxy(parts: SplitResult) -> tuple[str, dict[str, str]] | None:
     found = getproxies_environment().get("https", "")
     if not found or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
-    # `proxy:3128` is http, as for curl.
-    if "://" not in found:
-        found = f"http://{found}"
-    return _read(found)
-
-
-def _read(address: str) -> tuple[str, dict[str, str]]:
     wrong = WorkspaceError("HTTPS_PROXY: must be http://HOST:PORT or https://HOST:PORT")
     try:
-        parts = urlsplit(address)
-        _ = parts.port
-    except ValueError:
+        # `proxy:3128` is http, as for curl.
+        url = parse_url(found if "://" in found else f"http://{found}")
+    except LocationParseError:
         # Its words may have the password.
         raise wrong from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if url.scheme not in ("http", "https") or not url.host:
         raise wrong
-    headers: dict[str, str] = {}
-    if parts.username is not None:
-        who = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        headers = urllib3.make_headers(proxy_basic_auth=who)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", headers
+    headers = make_headers(proxy_basic_auth=unquote(url.auth)) if url.auth else {}
+    return f"{url.scheme}://{url.netloc}", headers

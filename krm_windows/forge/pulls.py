@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from krm_windows.forge import http
-from krm_windows.forge.errors import AbsentError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
     Files,
@@ -61,14 +60,6 @@ class Pulls(ABC):
     def change(self, number: int) -> PullRequest:
         """Read one pull request anew."""
         return _change(http.record(self.client.get(f"{self.root}/pulls/{number}")))
-
-    def file(self, path: str, branch: str) -> bytes | None:
-        """Return what a file holds (GET …/contents/{path})."""
-        try:
-            found = self.client.get(f"{self.root}/contents/{quote(path)}", ref=branch)
-        except AbsentError:
-            return None
-        return http.content(http.record(found))
 
     def queued(self) -> Iterator[Group]:
         """Yield nothing: Gitea has no merge queue."""

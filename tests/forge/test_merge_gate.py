@@ -322,20 +322,13 @@ def test_it_approves_what_is_scheduled(
     assert repository.merge(number) == (200, "")
 
 
-def test_the_file_of_the_branch_says_who_may_exempt(repository: Repository, gate: Gate) -> None:
-    """Not that of the change, which may name whom it likes."""
-    repository.call("DELETE", "branch_protections/main")
-    repository.write({".github/window-exempt": "apps/* @ada\n"}, "main", new=False)
-    repository.protect(CONTEXT)
+def test_the_configuration_says_who_may_exempt(repository: Repository, gate: Gate) -> None:
+    """By who has set the label."""
     text = "Window-Exempt: CVE-2026-1"
-    own = {**GATED, ".gitea/window-exempt": "* @eve\n", "window-exempt": "* @eve\n"}
-    by_ada, by_eve = (
-        repository.pull("ada", {"apps/ada.yaml": ""}, text),
-        repository.pull("eve", own, text),
-    )
+    by_ada, by_eve = (repository.pull(name, GATED, text) for name in ("ada", "eve"))
     repository.label(by_ada, "window:exempt", user="ada")
     repository.label(by_eve, "window:exempt", user="eve")
-    gate(CLOSED)
+    gate(CLOSED, "exemptBy: [ada]")
     assert repository.states(by_ada) == {CONTEXT: "success"}
     assert repository.states(by_eve) == {CONTEXT: "pending"}
 

@@ -171,51 +171,6 @@ def test_a_label_of_somebody_who_may_lets_it_through(
     assert "success: exempt by ada: CVE-2026-1" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("files", "content", "state"),
-    [
-        (("apps/web.yaml",), b"apps/* @ADA", "success"),
-        # What is not gated needs nobody.
-        (("apps/web.yaml", "docs/a.md"), b"apps/* @ada", "success"),
-        (("apps/web.yaml", "apps/db.yaml"), b"* @ada\napps/db.yaml @bob", "pending"),
-        (("apps/web.yaml",), b"apps/* @bob", "pending"),
-        (("apps/web.yaml",), b"", "pending"),
-    ],
-)
-def test_a_file_of_the_base_branch_says_who_may(
-    server: Server, files: tuple[str, ...], content: bytes, state: str
-) -> None:
-    """For every file that is gated; and where it is said is in the status."""
-    exempt(server, files)
-    server.files = {("main", ".github/window-exempt"): content}
-    assert gated(server, "paths: [apps/*]") == 0
-    assert states(server)["a"] == state
-    if state == "success":
-        words = "exempt by ada (.github/window-exempt): CVE-2026-1"
-        assert server.latest("a" * 40)["description"] == words
-    # Another file, and none.
-    assert gated(server, "paths: [apps/*]", "exemptFile: OWNERS") == 0
-    assert states(server)["a"] == "pending"
-
-
-def test_a_change_names_nobody_who_may(server: Server) -> None:
-    """The file of its own branch is not read, whatever it changes."""
-    exempt(server, ("apps/web.yaml", ".github/window-exempt"))
-    for ref in ("topic", "a" * 40, "refs/pull/1/head", "HEAD", ""):
-        server.files[ref, ".github/window-exempt"] = b"* @ada"
-    server.files["main", ".github/window-exempt"] = b"* @bob"
-    assert gated(server, "paths: [apps/*]") == 0
-    assert states(server)["a"] == "pending"
-
-
-def exempt(server: Server, files: tuple[str, ...]) -> None:
-    """Let Ada set the label, with a reason, on a change of some files."""
-    server.pulls[0].files = files
-    server.pulls[0].labels = ("window:exempt",)
-    server.pulls[0].events = (("ada", "window:exempt"),)
-    server.pulls[0].body = "A fix.\n\nWindow-Exempt: CVE-2026-1"
-
-
 # More than one page of a list, and ten of them.
 @pytest.mark.parametrize("count", [120, pytest.param(1000, marks=pytest.mark.slow)])
 def test_many_changes_are_asked_for_at_the_same_time(server: Server, count: int) -> None:

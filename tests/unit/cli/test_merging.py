@@ -151,19 +151,19 @@ def test_closing_early_counts(server: Server, policy: Path) -> None:
 
 REASONS = {
     "conflicts": {
-        "github": "it conflicts with its base branch",
-        "gitlab": "it conflicts with its target branch",
+        "github": "GitHub reports dirty",
+        "gitlab": "GitLab reports conflict",
         "gitea": "it conflicts with its base branch",
     },
     "unreviewed": {
-        "github": "a requirement of the branch is not met: a review, or a check that never ran",
-        "gitlab": "an approval is missing",
+        "github": "GitHub reports blocked",
+        "gitlab": "GitLab reports not_approved",
         "gitea": f"405: {CANNOT_BE_MERGED['gitea'][2]['message']}",
     },
-    "draft": dict.fromkeys(KINDS, "it is a draft"),
+    "draft": {**dict.fromkeys(KINDS, "it is a draft"), "gitlab": "GitLab reports draft_status"},
     "unknown": {
-        "github": "GitHub does not say whether it can be merged",
-        "gitlab": "GitLab does not say whether it can be merged",
+        "github": "GitHub reports unknown",
+        "gitlab": "GitLab reports checking",
         "gitea": "it conflicts with its base branch",
     },
 }

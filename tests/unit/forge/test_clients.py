@@ -1,13 +1,10 @@
 """The clients of forges, against a server that speaks their interfaces."""
 
 import logging
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from threading import Event
 
 import pytest
 from forges import KINDS, REPOSITORY, TOKEN, Pull, Reply, Server, serving
@@ -82,20 +79,6 @@ def test_open_changes_are_read(asked: Asked) -> None:
 def test_the_default_branch_is_read(asked: Asked) -> None:
     """That of the repository."""
     assert asked.forge.default_branch() == "main"
-
-
-def test_a_file_is_read_at_a_branch(asked: Asked) -> None:
-    """None where there is none; what is no file is an error."""
-    asked.server.files = {("main", ".github/a b"): b"\xc3\xa4 " * 60}
-    assert asked.forge.file(".github/a b", "main") == b"\xc3\xa4 " * 60
-    assert asked.forge.file(".github/a b", "topic") is None
-    for content in ([], {"type": "dir"}, {"encoding": "base64", "content": "?"}):
-        asked.server.troubles = [(200, {}, content)]
-        with pytest.raises(ForgeError, match="unexpected response from the forge"):
-            asked.forge.file(".github/a b", "main")
-    asked.server.troubles = [(403, {}, {})]
-    with pytest.raises(RefusedError):
-        asked.forge.file(".github/a b", "main")
 
 
 def test_files_are_read_under_both_names(asked: Asked) -> None:
@@ -211,33 +194,6 @@ def test_what_passes_is_tried_again(
     asked.server.troubles = [trouble]
     assert len(list(asked.forge.open_changes())) == 2
     assert asked.slept == [slept]
-
-
-def test_a_limit_is_waited_for_once(asked: Asked) -> None:
-    """By all threads: each that asks on, and each that sleeps for itself, makes it longer."""
-    together = threading.Barrier(8)
-    limited = Event()
-    met: set[str] = set()
-
-    def before(_method: str, path: str) -> None:
-        if path not in met:
-            met.add(path)
-            # All are under way before the first one is refused.
-            if together.wait(30) == 0:
-                asked.server.troubles = [(429, {"Retry-After": "7"}, {})] * 8
-                limited.set()
-            limited.wait(30)
-            return
-        # The second try of one takes no refusal from another.
-        while asked.server.troubles:
-            time.sleep(0.01)
-
-    asked.server.before = before
-    said = Status("x", State.SUCCESS, "open")
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(asked.forge.set_status, [f"{at:040x}" for at in range(8)], [said] * 8))
-    assert len(asked.server.statuses) == 8
-    assert asked.slept == [7]
 
 
 def test_what_does_not_pass_ends(asked: Asked) -> None:

@@ -19,7 +19,7 @@ from krm_windows.forge import (
     State,
     Status,
 )
-from krm_windows.forge.exemptions import LABEL, Exemptions
+from krm_windows.forge.exemptions import LABEL
 from krm_windows.forge.gate import MergeGate, Outcome
 from krm_windows.forge.policies import Policy
 from krm_windows.forge.reach import Reach
@@ -340,7 +340,7 @@ def test_an_exemption_is_set_by_who_may_for_a_reason(
     """And both are recorded in the status."""
     forge = forged(("apps/a",), setters=frozenset(setters))
     change = replace(forge.changes[0], labels=frozenset({LABEL}), text=text)
-    gate = MergeGate(forge, [policy()], "windows", exemptions=Exemptions(frozenset({"ada", "bob"})))
+    gate = MergeGate(forge, [policy()], "windows", exempt_by=frozenset({"ada", "bob"}))
     found = gate.decide(change, THURSDAY)
     assert (found.state, said in found.words) == (state, True)
     # Without the label a reason is only a line.
