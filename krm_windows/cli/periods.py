@@ -2,15 +2,13 @@
 
 import argparse
 import re
-from calendar import isleap
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 
 from krm_windows.cli import output, times
-from krm_windows.history.simulation import instant
 from krm_windows.krm import InputError
 from krm_windows.preview import parameters
+from krm_windows.preview.clock import instant
 from krm_windows.preview.parameters import AskedError
 from krm_windows.schedule import wallclock
 from krm_windows.system.git_history import History
@@ -19,33 +17,13 @@ _LENGTH = re.compile(r"-?[0-9]+ ?[a-zA-Z]+")
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
 # `https://…`, or `git@host:…` before any `/`; no part is empty.
 _ADDRESS = re.compile(r"[a-z+]+://|[^/][^/@]*@[^/][^/:]*:")
-_DAYS = {"d": 1, "w": 7}
+_DAYS = {"d": 1, "w": 7, "y": 365}
 _BEGINNING = "--from"
 # A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
 _WIDTH = 80
 _WIDTHS = range(60, 101)
-_LEAP_DAY = (2, 29)
-
-
-@dataclass(frozen=True, slots=True)
-class Back:
-    """So many years and days before the end."""
-
-    years: int = 0
-    days: int = 0
-
-    def before(self, at: datetime) -> datetime:
-        """Return the same time of day, so long before."""
-        day = at.date()
-        year = day.year - self.years
-        # A year before 29 February is 28 February.
-        if (day.month, day.day) == _LEAP_DAY and not isleap(year):
-            day = day.replace(day=28)
-        return datetime.combine(day.replace(year=year), at.timetz()) - timedelta(days=self.days)
-
-
-Beginning = Back | date
-"""`90d`, or a day, or an instant."""
+Beginning = timedelta | date
+"""`90d` before the end, or a day, or an instant."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -75,8 +53,8 @@ def add_period(parser: argparse.ArgumentParser, default: str) -> None:
         type=since,
         default=since(default),
         metavar="TIME",
-        help="the beginning: a DATE or INSTANT, or days, weeks or years before the end such as "
-        f"90d, 12w or 1y (default: {default})",
+        help="the beginning: a DATE or INSTANT, or days, weeks or years of 365 days before the end "
+        f"such as 90d, 12w or 1y (default: {default})",
     )
     parser.add_argument(
         "--until",
@@ -107,11 +85,7 @@ def since(text: str) -> Beginning:
                 f"must be a number of days, weeks or years such as 90d, 12w or 1y, got {text!r}"
             )
         return times.day_or_moment(text)
-    number = int(found[1])
-    # By the calendar: a leap year is longer.
-    if found[2] == "y":
-        return Back(years=number)
-    return Back(days=number * _DAYS[found[2]])
+    return timedelta(days=int(found[1]) * _DAYS[found[2]])
 
 
 def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[datetime, datetime]:
@@ -121,12 +95,10 @@ def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[dateti
     for.
     """
     # The one place that reads the clock: all else is given instants.
-    ends = times.now()
-    if end is not None:
-        ends = at(end, zone)
+    ends = times.now() if end is None else at(end, zone)
     try:
-        if isinstance(beginning, Back):
-            begins = parameters.possible(beginning.before(ends), _BEGINNING)
+        if isinstance(beginning, timedelta):
+            begins = parameters.possible(ends - beginning, _BEGINNING)
         else:
             begins = at(beginning, zone)
     except (AskedError, ValueError, OverflowError):

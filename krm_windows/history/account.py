@@ -206,7 +206,11 @@ def _overrides(
         if first < last and made.timetable is not None:
             # In the zone of the version that made it.
             every = exceptions.spans(made.timetable, first, last)
-            spans = tuple((span.begins, span.ends) for span in every if span.rule == rule)
+            spans = tuple(
+                (max(span.begins, first), min(span.ends, last))
+                for span in every
+                if span.rule == rule
+            )
             yield Override(rule, request, made, ended, spans)
 
 

@@ -10,8 +10,9 @@ from typing import TypeAlias
 from krm_windows import patterns
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
-from krm_windows.history.simulation import CommittedChange, instant
+from krm_windows.history.simulation import CommittedChange
 from krm_windows.krm import InputError, documents
+from krm_windows.preview.clock import instant
 from krm_windows.system.git_history import Changed, History
 from krm_windows.system.git_objects import Commit
 from krm_windows.system.reading import SUFFIXES

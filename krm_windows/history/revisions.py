@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from enum import Enum
 from hashlib import sha256
 
-from krm_windows.history.simulation import instant
 from krm_windows.krm import InputError, opened
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import KIND
+from krm_windows.preview.clock import instant
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.schedule.timetable import Timetable

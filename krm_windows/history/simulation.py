@@ -9,7 +9,7 @@ is closed waits until it opens next, whatever comes in between.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from functools import cached_property
 from itertools import chain
 from statistics import median
@@ -249,12 +249,3 @@ def _waits(
 def lengths(waits: Iterable[Wait]) -> list[timedelta]:
     """Return how long waits took, the shortest first, but for those that have no end."""
     return sorted(wait.length for wait in waits if wait.length is not None)
-
-
-def instant(seconds: int) -> datetime | None:
-    """Return the instant of seconds since 1970, None where there is no such date."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, OSError, ValueError):
-        # Git takes any number of 64 bits, and a date of Python ends with the year 9999.
-        return None

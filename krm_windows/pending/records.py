@@ -34,20 +34,11 @@ def pending(of: Pending, at: datetime) -> Record:
 
 def targets(of: Pending) -> list[Record]:
     """Return what waits for each target."""
-    zone = of.timetable.zone
-    return [_target(entry, zone) for entry in of.entries]
+    return [_target(entry, of.timetable.zone) for entry in of.entries]
 
 
 def _target(entry: Entry, tz: tzinfo) -> Record:
-    target = entry.target
-    offer = entry.offer
-    opening = entry.opening
-    # All of it null where no repository is at hand, or has the revisions.
-    between: Record = {"commits": None, "reverted": None, "objects": None, "newImages": None}
-    gaps = list(offer.notes)
-    if entry.between is not None:
-        between = _between(entry.between)
-        gaps += entry.between.gaps
+    target, offer, opening = entry.target, entry.offer, entry.opening
     return {
         "group": target.group,
         "kind": target.kind,
@@ -61,8 +52,22 @@ def _target(entry: Entry, tz: tzinfo) -> Record:
         "source": offer.source or None,
         "applied": _revision(offer.applied, tz),
         "offered": _revision(offer.offered, tz),
-        **between,
-        "notes": gaps,
+        # All of it null where no repository is at hand, or has the revisions.
+        **_between(entry.between),
+        "notes": [*offer.notes, *(entry.between.gaps if entry.between else ())],
+    }
+
+
+def _between(of: Between | None) -> Record:
+    if of is None:
+        return {"commits": None, "reverted": None, "objects": None, "newImages": None}
+    is_built = of.objects is not None
+    return {
+        "commits": None if of.commits is None else [commit(each) for each in of.commits],
+        "reverted": [commit(each) for each in of.reverted],
+        # Null where nothing was built, an empty list where nothing changes.
+        "objects": [_change(each) for each in of.objects or ()] if is_built else None,
+        "newImages": list(of.images) if is_built else None,
     }
 
 
@@ -74,20 +79,6 @@ def _revision(of: Revision | None, tz: tzinfo) -> Record | None:
         "origin": of.origin or None,
         "commit": of.commit or None,
         "since": stamp_or_none(of.since, tz),
-    }
-
-
-def _between(of: Between) -> Record:
-    # Null where nothing was built, an empty list where nothing changes.
-    changes = images = None
-    if of.objects is not None:
-        changes = [_change(each) for each in of.objects]
-        images = list(of.images)
-    return {
-        "commits": None if of.commits is None else [commit(each) for each in of.commits],
-        "reverted": [commit(each) for each in of.reverted],
-        "objects": changes,
-        "newImages": images,
     }
 
 

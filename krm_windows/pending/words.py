@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from krm_windows.pending.between import Between, Kind, ObjectChange
@@ -12,7 +11,7 @@ from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.report import Entry, Opening
 from krm_windows.pending.revisions import Revision
 from krm_windows.plurals import counted
-from krm_windows.preview.clock import shown
+from krm_windows.preview.clock import instant, shown
 from krm_windows.system.git_objects import Commit
 
 # So many of each are shown, before "and 12 more".
@@ -21,12 +20,8 @@ _FEW_OBJECTS = 40
 _FEW_FIELDS = 2
 # As `git log --oneline` has it in a large repository.
 _NAME = 10
-_WORD = re.compile(r"\w+")
-# The shortest digest is that of a commit: 40 digits of SHA-1.
-_SHORTEST_DIGEST = 40
-# Of one, as `docker images` shows it; `git log --oneline` shows about as many.
-_DIGITS = 12
-_HEXADECIMAL = frozenset("0123456789abcdef")
+# The shortest is that of a commit, 40 digits of SHA-1. `docker images` shows twelve of them.
+_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,}\b")
 _WAITS = {
     Waits.YES: "waits",
     Waits.NO: "nothing waits",
@@ -66,59 +61,28 @@ def opening(of: Opening, zone: ZoneInfo) -> str:
 
 
 def revision(of: Revision | None) -> str:
-    """Return a revision with its hash in short, and what it was made of."""
+    """Return a revision with its digests in short, and what it was made of."""
     if of is None:
         return ""
-    origin = ""
-    if of.origin:
-        origin = f", generated from {of.origin}"
-    whole = f"{of.text}{origin}"
-    return _WORD.sub(_short, whole)
-
-
-def _short(found: re.Match[str]) -> str:
-    """Return a word, of a digest its first digits."""
-    word = found[0]
-    if len(word) >= _SHORTEST_DIGEST and _HEXADECIMAL.issuperset(word):
-        return word[:_DIGITS]
-    return word
+    origin = f", generated from {of.origin}" if of.origin else ""
+    return _DIGEST.sub(r"\1", f"{of.text}{origin}")
 
 
 def since(offer: Offer, zone: ZoneInfo) -> str:
     """Say since when what waits is offered; of what is applied nobody asks."""
-    offered = offer.offered
-    if offer.waits is not Waits.YES or offered is None:
+    # The head of a branch in a repository here no source has had yet.
+    if offer.waits is not Waits.YES or offer.offered is None or offer.offered.since is None:
         return ""
-    # The head of a branch in a repository here: no source has had it yet.
-    if offered.since is None:
-        return ""
-    return shown(offered.since, zone)
+    return shown(offer.offered.since, zone)
 
 
 def commit(of: Commit) -> str:
     """Return a line for a commit: its name in short, its day, who wrote it, and its subject."""
-    name = of.name[:_NAME]
-    day = _day(of)
-    author = _author(of)
-    return f"{name} {day} {author}: {of.subject}"
-
-
-def _author(of: Commit) -> str:
-    """Return an author's name without the address, which is for nobody's chat."""
-    # `Anna Smith <anna@shop.example>`, as Git has it in every commit.
-    name, _, _ = of.author.rpartition(" <")
-    if not name:
-        return of.author
-    return name
-
-
-def _day(of: Commit) -> str:
-    try:
-        at = datetime.fromtimestamp(of.committed, UTC)
-    # Whoever writes a commit by hand may give it any time.
-    except (OverflowError, OSError, ValueError):
-        return "at some time"
-    return f"{at:%Y-%m-%d}"
+    at = instant(of.committed)
+    day = "at some time" if at is None else f"{at:%Y-%m-%d}"
+    # Without the address, which is for nobody's chat: `Anna Smith <anna@shop.example>`.
+    author = of.author.rpartition(" <")[0] or of.author
+    return f"{of.name[:_NAME]} {day} {author}: {of.subject}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +95,8 @@ class Section:
 
 def sections(between: Between) -> Iterator[Section]:
     """Yield the commits that come and go, then the objects that change."""
-    for title, listed in _commits(between):
-        lines = [commit(each) for each in listed]
-        yield Section(title, _shortened(lines, _FEW_COMMITS))
+    for title, commits in _commits(between):
+        yield Section(title, _shortened([commit(each) for each in commits], _FEW_COMMITS))
     # None where nobody asked for the objects.
     if between.objects is not None:
         lines = [_change(each) for each in between.objects]
@@ -159,17 +122,12 @@ def _sums(changes: Sequence[ObjectChange]) -> str:
     if not changes:
         return "no object changes"
     numbers = Counter(change.kind for change in changes)
-    total = counted(len(changes), "object")
-    if len(numbers) == 1:
-        [kind] = numbers
-        return f"{total} {_KINDS[kind]}"
-    said = []
     # In the order of the table, and not in that of the changes.
-    for kind, word in _KINDS.items():
-        if numbers[kind]:
-            said.append(f"{numbers[kind]} {word}")
-    parts = ", ".join(said)
-    return f"{total}: {parts}"
+    said = [(numbers[kind], word) for kind, word in _KINDS.items() if numbers[kind]]
+    total = counted(len(changes), "object")
+    if len(said) == 1:
+        return f"{total} {said[0][1]}"
+    return f"{total}: {', '.join(f'{number} {word}' for number, word in said)}"
 
 
 def _change(of: ObjectChange) -> str:
@@ -177,16 +135,12 @@ def _change(of: ObjectChange) -> str:
     if not of.fields:
         return f"{of.kind.value} {of.object}"
     # The first are mostly enough: an image and a hash of its configuration, say.
-    fields = ", ".join(of.fields[:_FEW_FIELDS])
     more = len(of.fields) - _FEW_FIELDS
-    if more > 0:
-        fields = f"{fields} and {more} more"
+    fields = ", ".join(of.fields[:_FEW_FIELDS]) + (f" and {more} more" if more > 0 else "")
     return f"{of.kind.value} {of.object}: {fields}"
 
 
 def _shortened(lines: Sequence[str], most: int) -> list[str]:
     """Return the first of many lines, and how many more there are."""
-    if len(lines) <= most:
-        return list(lines)
     more = len(lines) - most
-    return [*lines[:most], f"… and {more} more"]
+    return [*lines[:most], *([f"… and {more} more"] if more > 0 else [])]

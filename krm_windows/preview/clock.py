@@ -25,6 +25,15 @@ def stamp_or_none(at: datetime | None, zone: tzinfo) -> str | None:
     return stamp(at, zone)
 
 
+def instant(seconds: int) -> datetime | None:
+    """Return the UTC instant of seconds since 1970, None where there is no such date."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        # Git takes any number of 64 bits, and a date of Python ends with the year 9999.
+        return None
+
+
 # Calendars of a fleet begin, end and open at the same instants.
 @lru_cache(maxsize=4096)
 def _stamp(at: datetime, zone: tzinfo) -> str:

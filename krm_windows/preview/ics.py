@@ -42,7 +42,7 @@ def render(every: Sequence[Calendar]) -> str:
         f"X-WR-CALNAME:{name}",
     ]
     for calendar in every:
-        for span in exceptions.whole(calendar.timetable, calendar.begins, calendar.ends):
+        for span in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
             lines += _exception(calendar, span)
         for segment in calendar.intervals:
             lines += _opening(calendar, segment)

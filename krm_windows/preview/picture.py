@@ -405,8 +405,8 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
 
 def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
     begins, ends, rule = found.begins, found.ends, found.rule
-    goes_back = begins <= calendar.begins and exceptions.goes_back(calendar.timetable, found)
-    goes_on = ends >= calendar.ends and exceptions.goes_on(calendar.timetable, found)
+    goes_back = begins <= calendar.begins - exceptions.FAR
+    goes_on = ends >= calendar.ends + exceptions.FAR
     when = _when(calendar, begins, ends, goes_back=goes_back, goes_on=goes_on)
     return Fact(
         kind=found.kind,

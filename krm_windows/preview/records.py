@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
 
 from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.difference import ChangedPeriod, Difference
-from krm_windows.preview.exceptions import whole
+from krm_windows.preview.exceptions import Span, spans
 from krm_windows.schedule import zones
 from krm_windows.schedule.timetable import Timetable
-
-if TYPE_CHECKING:
-    from krm_windows.preview.exceptions import Span
 
 Record = dict[str, object]
 
@@ -46,7 +42,9 @@ def calendar(of: Calendar) -> Record:
             for each in of.intervals
         ],
         # Whatever wins: an override may open what a freeze closes.
-        "exceptions": _exceptions(of),
+        "exceptions": [
+            _exception(each, of.zone) for each in spans(of.timetable, of.begins, of.ends)
+        ],
     }
 
 
@@ -95,11 +93,7 @@ def state(decision: Decision, zone: tzinfo) -> Record:
     }
 
 
-def _exceptions(of: Calendar) -> list[Record]:
-    return [_exception(each, of.zone) for each in whole(of.timetable, of.begins, of.ends)]
-
-
-def _exception(each: "Span", zone: tzinfo) -> Record:
+def _exception(each: Span, zone: tzinfo) -> Record:
     return {
         "rule": each.rule.name,
         "kind": each.kind,

@@ -33,7 +33,7 @@ def policy(number: int, freeze: Rule) -> Timetable:
 
 def whole(table: Timetable) -> list[exceptions.Span]:
     """Return what the week touches."""
-    return list(exceptions.whole(table, BEGINS, BEGINS + WEEK))
+    return list(exceptions.spans(table, BEGINS, BEGINS + WEEK))
 
 
 @pytest.mark.parametrize("freeze", [RECURRING, YEAR_END], ids=lambda rule: rule.key)
