@@ -3,7 +3,7 @@
 All of them in `make test-all`, a tenth of them in `make test`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -36,6 +36,14 @@ def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
     return [
         pytest.param(value, marks=[pytest.mark.slow] if number % every else [])
         for number, value in enumerate(values)
+    ]
+
+
+def rows_mostly_slow(rows: Iterable[Sequence[object]], every: int) -> list[ParameterSet]:
+    """Return the same of rows, each of which is several parameters."""
+    return [
+        pytest.param(*row, marks=[pytest.mark.slow] if number % every else [])
+        for number, row in enumerate(rows)
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from effort import mostly_slow
+from effort import mostly_slow, rows_mostly_slow
 from flux_texts import HOME, checked, config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
@@ -118,7 +118,7 @@ def of_flux(field: str) -> str:
     return kustomization("windows", f"  {field}\n")
 
 
-@pytest.mark.parametrize(("field", "line"), FIELDS)
+@pytest.mark.parametrize(("field", "line"), rows_mostly_slow(FIELDS, every=4))
 def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged) -> None:
     """At its line, and nothing else is found."""
     [(rule, file, said)] = judged(COMPONENT | {WINDOWS: of_flux(field)})
@@ -126,7 +126,7 @@ def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged
     assert said.startswith(line)
 
 
-@pytest.mark.parametrize("field", mostly_slow((field for field, _ in FIELDS), every=5))
+@pytest.mark.parametrize("field", mostly_slow((field for field, _ in FIELDS), every=9))
 def test_the_same_field_set_by_a_patch_above(
     field: str, judged: Judged, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,26 +145,29 @@ def test_the_same_field_set_by_a_patch_above(
 
 @pytest.mark.parametrize(
     ("field", "line"),
-    [
-        ("namespace: shop", "namespace: "),
-        ("namePrefix: x-", "namePrefix: "),
-        ("nameSuffix: -x", "nameSuffix: "),
-        (f"patches: [{SUSPEND}]", "patches: "),
-        (f"patches: [{DELETE}]", "patches: "),
-        (f"images: [{IMAGE}]", "images: "),
-        ("components: [../component]", "components: "),
-        ("commonLabels: {app.kubernetes.io/name: other}", "commonLabels: "),
-        ("labels: [{pairs: {app.kubernetes.io/name: other}}]", "labels: "),
-        (f"commonAnnotations: {{{NOTE}ssa: IfNotPresent}}", "commonAnnotations: "),
-        ("transformers: [prefix.yaml]", "transformers: "),
-        (
+    rows_mostly_slow(
+        [
+            ("namespace: shop", "namespace: "),
+            ("namePrefix: x-", "namePrefix: "),
+            ("nameSuffix: -x", "nameSuffix: "),
+            (f"patches: [{SUSPEND}]", "patches: "),
+            (f"patches: [{DELETE}]", "patches: "),
+            (f"images: [{IMAGE}]", "images: "),
+            ("components: [../component]", "components: "),
+            ("commonLabels: {app.kubernetes.io/name: other}", "commonLabels: "),
+            ("labels: [{pairs: {app.kubernetes.io/name: other}}]", "labels: "),
+            (f"commonAnnotations: {{{NOTE}ssa: IfNotPresent}}", "commonAnnotations: "),
+            ("transformers: [prefix.yaml]", "transformers: "),
             (
-                "replacements: [{source: {kind: Role, fieldPath: metadata.name}, targets: "
-                "[{select: {kind: CronJob}, fieldPaths: [spec.timeZone]}]}]"
+                (
+                    "replacements: [{source: {kind: Role, fieldPath: metadata.name}, targets: "
+                    "[{select: {kind: CronJob}, fieldPaths: [spec.timeZone]}]}]"
+                ),
+                "replacements: ",
             ),
-            "replacements: ",
-        ),
-    ],
+        ],
+        every=4,
+    ),
 )
 @pytest.mark.parametrize("place", mostly_slow(["overlay", "outer"], every=2))
 def test_a_field_of_a_kustomization_above(
@@ -190,21 +193,27 @@ def test_a_field_of_a_kustomization_above(
 
 @pytest.mark.parametrize(
     "field",
-    [
-        "interval: 1m",
-        "wait: true",
-        "force: true",
-        "suspend: false",
-        "deletionPolicy: Delete",
-        "targetNamespace: flux-system",
-        "commonMetadata: {labels: {team: a}, annotations: {b: c}}",
-        "postBuild: {substitute: {a: b}}",
-        "postBuild: {substitute: {a: b}, substituteFrom: [{kind: Secret, name: s}]}",
-        "images: [{name: nginx, newTag: '1'}]",
-        'patches: [{target: {kind: Deployment}, patch: \'[{"op": "remove", "path": "/spec"}]\'}]',
-        "ignore: [{paths: [/spec/suspend]}]",
-        "ignore: [{paths: [/data], target: {kind: Secret}}]",
-    ],
+    mostly_slow(
+        [
+            "interval: 1m",
+            "wait: true",
+            "force: true",
+            "suspend: false",
+            "deletionPolicy: Delete",
+            "targetNamespace: flux-system",
+            "commonMetadata: {labels: {team: a}, annotations: {b: c}}",
+            "postBuild: {substitute: {a: b}}",
+            "postBuild: {substitute: {a: b}, substituteFrom: [{kind: Secret, name: s}]}",
+            "images: [{name: nginx, newTag: '1'}]",
+            (
+                "patches: [{target: {kind: Deployment}, patch: "
+                '\'[{"op": "remove", "path": "/spec"}]\'}]'
+            ),
+            "ignore: [{paths: [/spec/suspend]}]",
+            "ignore: [{paths: [/data], target: {kind: Secret}}]",
+        ],
+        every=4,
+    ),
 )
 def test_what_leaves_the_windows_as_they_are(field: str, judged: Judged) -> None:
     """Nothing is said of it."""
@@ -213,15 +222,18 @@ def test_what_leaves_the_windows_as_they_are(field: str, judged: Judged) -> None
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        "namespace: flux-system\n",
-        "labels: [{pairs: {team: a}, includeTemplates: true}]\n",
-        "commonLabels: {team: a}\n",
-        "commonAnnotations: {team: a}\n",
-        PLACED,
-        "configMapGenerator: [{name: other, literals: [a=b]}]\n",
-        'patches: [{target: {name: other.*}, patch: \'[{"op": "remove", "path": "/a"}]\'}]\n',
-    ],
+    mostly_slow(
+        [
+            "namespace: flux-system\n",
+            "labels: [{pairs: {team: a}, includeTemplates: true}]\n",
+            "commonLabels: {team: a}\n",
+            "commonAnnotations: {team: a}\n",
+            PLACED,
+            "configMapGenerator: [{name: other, literals: [a=b]}]\n",
+            'patches: [{target: {name: other.*}, patch: \'[{"op": "remove", "path": "/a"}]\'}]\n',
+        ],
+        every=4,
+    ),
 )
 def test_layers_that_leave_the_windows_as_they_are(fields: str, judged: Judged) -> None:
     """They only add labels, or are about other objects."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from effort import rows_mostly_slow
 from repositories import carry_out, job
 
 from krm_windows.cli import main
@@ -140,7 +141,9 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize(("files", "names"), ACCEPTED.values(), ids=ACCEPTED)
+@pytest.mark.parametrize(
+    ("files", "names"), rows_mostly_slow(ACCEPTED.values(), every=3), ids=ACCEPTED
+)
 def test_what_is_written_is_accepted(
     files: dict[str, str],
     names: set[str],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from effort import mostly_slow
 
 POLICY_PATH = "/policies/flux-system/week"
 LATER = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
@@ -202,7 +203,9 @@ def test_a_file_that_a_kustomization_names_is_not_removed(
 
 
 # Up to the limit of a text (200), beyond it, and where a recursion of Python ends.
-@pytest.mark.parametrize("depth", [150, 195, 199, 200, 201, 250, 400, 950, 100_000])
+@pytest.mark.parametrize(
+    "depth", mostly_slow([200, 150, 195, 199, 201, 250, 400, 950, 100_000], every=8)
+)
 @pytest.mark.parametrize(
     "row",
     [

@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from krm_windows.service import application
 from krm_windows.service.access import Access, Ways
 
@@ -33,6 +35,7 @@ def changed(client: Any, number: int) -> str:  # noqa: ANN401
     return commit
 
 
+@pytest.mark.slow  # makes many commits
 def test_objects_are_packed_where_git_finds_them_too_many(
     serve: Serve, repository: Path, git: Git
 ) -> None:
