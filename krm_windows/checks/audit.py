@@ -1,9 +1,8 @@
 """The audit of a policy over the coming years, for whoever reviews it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta, tzinfo
-from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import (
@@ -48,15 +47,13 @@ def audit(
     plan: Plan,
     interval: timedelta,
     scope: Scope,
-    elsewhere: Collection[ZoneInfo] = (),
 ) -> Iterator[Result]:
     """Yield every finding on a plan.
 
-    Its gate runs every `interval`, if it has one. Where it is of no cluster, its clusters may be
-    `elsewhere`, and what has ended is over when it is over there, too.
+    Its gate runs every `interval`, if it has one.
     """
     zone = plan.timetable.zone
-    for result in _findings(plan, interval, scope, elsewhere):
+    for result in _findings(plan, interval, scope):
         # Whoever reads it may be elsewhere than the policy.
         message = result.message
         if result.on is not None and zone.key not in message:
@@ -68,13 +65,12 @@ def _findings(
     plan: Plan,
     interval: timedelta,
     scope: Scope,
-    elsewhere: Collection[ZoneInfo],
 ) -> Iterator[Result]:
     first, _ = scope.days(plan.timetable.zone)
     facts = take(plan.timetable, first, scope.years)
     yield from windows.unsound(facts, _delay(plan, interval))
     yield from clock_edges.shifted(facts)
-    yield from closures.lasting(facts, scope.max_closed, elsewhere)
+    yield from closures.lasting(facts, scope.max_closed)
     yield from images.unpinned(plan)
     yield from admission.unlimited(plan)
     yield from zone_changes.unsettled(plan)

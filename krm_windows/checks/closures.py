@@ -3,59 +3,42 @@
 Freezes that cut windows, rules that are over, and closures that last too long.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import chain
-from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, Span, bare, end_of, is_open
 from krm_windows.results import Result
-from krm_windows.rules import Rule as Check
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import Segment
-from krm_windows.schedule.timetable import Rule
 
 _MINUTE = timedelta(minutes=1)
+# So much later at most is the same time of day in one zone than in another (UTC+14, UTC-12).
+_ZONES_APART = timedelta(hours=26)
 # The field that is to blame, what it does, and what helps.
 _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
 
-def lasting(
-    facts: Facts, longest: timedelta, elsewhere: Collection[ZoneInfo] = ()
-) -> Iterator[Result]:
-    """Yield what is over, what is cut, and where the policy is closed for longer than `longest`.
-
-    What is over is so on the clocks of zones `elsewhere`, too.
-    """
+def lasting(facts: Facts, longest: timedelta) -> Iterator[Result]:
+    """Yield what is over, what is cut, and where the policy is closed for longer than `longest`."""
     held = facts.timetable
-    yield from _over(facts, held.windows, rules.WINDOW_OVER, elsewhere)
-    yield from _over(facts, held.freezes, rules.FREEZE_OVER, elsewhere)
-    yield from _over(facts, held.overrides, rules.OVERRIDE_OVER, elsewhere)
+    for dated, check in (
+        (held.windows, rules.WINDOW_OVER),
+        (held.freezes, rules.FREEZE_OVER),
+        (held.overrides, rules.OVERRIDE_OVER),
+    ):
+        # What recurs is never over.
+        for rule in (each for each in dated if not isinstance(each.begins, Recurrence)):
+            ends = end_of(held, rule)
+            # A cluster of the policy may be in a zone where it ends later.
+            if ends <= facts.years[0] - _ZONES_APART:
+                message = f"ended at {_moment(facts, ends)}: remove it, or extend it"
+                yield findings.at(check, rule.name, message, facts.local(ends))
     yield from _cuts(facts)
     yield from _long(facts, longest)
-
-
-def _over(
-    facts: Facts,
-    dated: Iterable[Rule],
-    check: Check,
-    elsewhere: Collection[ZoneInfo],
-) -> Iterator[Result]:
-    """Report what is dated and has ended before the audited years."""
-    others = [facts.timetable._replace(time_zone=zone.key) for zone in elsewhere]
-    for rule in dated:
-        # What recurs is never over.
-        if isinstance(rule.begins, Recurrence):
-            continue
-        ends = end_of(facts.timetable, rule)
-        last = max(end_of(each, rule) for each in (facts.timetable, *others))
-        if last <= facts.years[0]:
-            when = facts.local(ends)
-            message = f"ended at {findings.moment(when)}: remove it, or extend it"
-            yield findings.at(check, rule.name, message, when)
 
 
 def _cuts(facts: Facts) -> Iterator[Result]:

@@ -90,31 +90,19 @@ def steps(path: str) -> list[str | int]:
 
 def place(item: KubeObject, path: str) -> Place:
     """Return where in its file the field at `path` begins."""
-    found = Place(item.node.line, item.node.column)
     node: object = item.node
-    for name in steps(path):
-        step = _element(node, name) if isinstance(name, int) else _entry(node, name)
+    found = Place(item.node.line, item.node.column)
+    for step in steps(path):
+        if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            found = Place(node.line, node.column)
+            continue
+        entries = node.entries if isinstance(node, Mapping) else ()
+        entry = next((entry for entry in entries if entry[0].text == step), None)
         # A field that is absent: the line of what would hold it is nearest.
-        if step is None:
+        if entry is None:
             break
-        found, node = step
+        key, node = entry
+        found = Place(key.line, key.column)
     # Lines of the node count from the beginning of its document.
     return Place(item.lines_above + found.line, found.column)
-
-
-def _element(node: object, index: int) -> tuple[Place, object] | None:
-    """Return an element of a list, behind its place."""
-    if not isinstance(node, Sequence) or index >= len(node.items):
-        return None
-    element = node.items[index]
-    return Place(element.line, element.column), element
-
-
-def _entry(node: object, key: str) -> tuple[Place, object] | None:
-    """Return the value of an entry of a mapping, behind the place of its key."""
-    if not isinstance(node, Mapping):
-        return None
-    for name, value in node.entries:
-        if name.text == key:
-            return Place(name.line, name.column), value
-    return None

@@ -18,7 +18,6 @@ from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 from krm_windows.schedule import wallclock, zones
-from krm_windows.status import undelivered
 from krm_windows.status.failures import newest_pod, terminated
 from krm_windows.status.leftovers import Leftovers, is_labelled, selector
 from krm_windows.status.objects import LiveObject, closer, queries, read, windows
@@ -174,7 +173,6 @@ class PolicyInCluster:
     ) -> Report:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
-        objects = [*objects, *self._apart(version)]
         found = judge(version, objects, at, has_asked=has_asked, has_windows=has_windows)
         found = replace(found, leftovers=tuple(self._leftovers(found)))
         # Events and Pods are many, so they are read only when something should have run and has
@@ -192,17 +190,6 @@ class PolicyInCluster:
                 state["message"] = self._kubectl.log(*where)
         explained = judge(version, more, at, has_asked=True, has_windows=has_windows)
         return replace(explained, leftovers=found.leftovers)
-
-    def _apart(self, version: Version) -> list[LiveObject]:
-        """Ask for the Kustomizations of what is delivered by itself, if there is such."""
-        asked = version.plan and undelivered.query(version.plan)
-        if not asked or self.arguments.filename:
-            return []
-        found = self._willing(asked)
-        # Not everybody may list all namespaces.
-        if found is None:
-            found = self._willing(replace(asked, namespace=version.policy.metadata.namespace))
-        return found or []
 
     def _leftovers(self, found: Report) -> Iterator[Leftovers]:
         """Ask for what targets that are gone have left, if anything."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
@@ -33,22 +32,18 @@ _TIMELY = {
 class _Version(NamedTuple):
     """A policy as some clusters have it.
 
-    `plan` is None where it is wrong; `results` are what was found. `elsewhere` are the zones of
-    its clusters, where it is that of none of them.
+    `plan` is None where it is wrong; `results` are what was found.
     """
 
     plan: Plan | None
     interval: timedelta
     results: tuple[Result, ...]
-    elsewhere: frozenset[ZoneInfo]
 
 
 @lru_cache(maxsize=256)
-def _audited(
-    plan: Plan, interval: timedelta, scope: Scope, elsewhere: frozenset[ZoneInfo]
-) -> tuple[Result, ...]:
+def _audited(plan: Plan, interval: timedelta, scope: Scope) -> tuple[Result, ...]:
     """Audit a plan; a policy is audited when a change is previewed, and when it is made."""
-    return tuple(audit(plan, interval, scope, elsewhere))
+    return tuple(audit(plan, interval, scope))
 
 
 def reports(
@@ -72,10 +67,7 @@ def reports(
         # Clusters that have the same patch are compiled once.
         key = (_hours(policy), found)
         if key not in versions:
-            elsewhere = clocks.of_clusters(config) if name is None else ()
-            versions[key] = _version(config, items, policy, found)._replace(
-                elsewhere=frozenset(elsewhere)
-            )
+            versions[key] = _version(config, items, policy, found)
         # Those that have it alike share a report.
         names = clusters.setdefault(versions[key], [])
         if name:
@@ -92,13 +84,13 @@ def _hours(policy: WindowPolicy | None) -> WindowPolicy | None:
 
 
 def _report(config: KubeObject, version: _Version, clusters: Iterable[str], scope: Scope) -> Report:
-    plan, interval, results, elsewhere = version
+    plan, interval, results = version
     # Of what is wrong, the text may still say where it is.
     days = scope.days(plan.timetable.zone if plan else clocks.zone(config))
     # Nothing can be said of times that are not known.
     if plan:
         # Today is a date here, so that what was found is found again until midnight.
-        found = _audited(plan, interval, replace(scope, first=days[0]), elsewhere)
+        found = _audited(plan, interval, replace(scope, first=days[0]))
         results = (*results, *about(config, list(found)))
     policy = named(config.namespace, config.name)
     return on_policy(config, policy, tuple(clusters), days, tuple(sort(results)))
@@ -112,10 +104,8 @@ def _version(
 ) -> _Version:
     """Compile a policy as some clusters have it."""
     if policy is None or fails(found):
-        return _Version(None, timedelta(), found, frozenset())
+        return _Version(None, timedelta(), found)
     # No cluster: its name changes nothing of when the policy is open.
     plan, planned = compile_policy(policy, None, inventory.take(items, kinds(policy)))
     timely = about(config, [result for result in planned if result.rule in _TIMELY])
-    return _Version(
-        None if fails(timely) else plan, policy.spec.interval, (*found, *timely), frozenset()
-    )
+    return _Version(None if fails(timely) else plan, policy.spec.interval, (*found, *timely))

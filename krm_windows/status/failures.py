@@ -36,8 +36,6 @@ _CAUSES = {
     "configuration": r'FailedMount|CreateContainer|configmap "[^"]*" not found',
     "missed": r"MissSchedule|MissedTimes|TooManyMissed|FailedNeedsStart",
 }
-# How every container begins (kubelet).
-_STARTING = (None, "ContainerCreating", "PodInitializing")
 # `week-open-29384756` is a Job of the CronJob `week-open`, `week-open-29384756-x7k2p` its Pod.
 # What a CronJob's name has behind it in that of a Job, and a Job's in a Pod's.
 _RUN = re.compile(r"(?:-[0-9a-f]+)?(?:-[a-z0-9]{5})?")
@@ -112,25 +110,12 @@ def _of_jobs(objects: Iterable[LiveObject]) -> Iterator[Failure]:
 
 
 def _of_pods(objects: Iterable[LiveObject]) -> Iterator[Failure]:
+    """Yield how Pods have ended; what keeps one from starting is said by Events."""
     for live in objects:
-        if live.get("kind") != "Pod":
-            continue
-        # What keeps a container waiting has no time of its own.
-        created = dig(live, "metadata", "creationTimestamp")
-        for condition in entries(live, "status", "conditions"):
-            if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
-                yield _failure(live, created, condition)
-        for container in entries(live, "status", "containerStatuses"):
-            waiting = dig(container, "state", "waiting")
-            if dig(waiting, "reason") not in _STARTING:
-                yield _failure(live, created, waiting)
         for state in terminated(live):
             if state.get("reason") == "OOMKilled":
                 yield _failure(live, state.get("finishedAt"), state)
             yield from _of_log(live, state)
-        # `Evicted` and the like are the Pod's, not of any container (core/v1, PodStatus.reason).
-        if isinstance(dig(live, "status", "reason"), str):
-            yield _failure(live, created, live.get("status"))
 
 
 def _of_log(pod: LiveObject, state: dict[str, object]) -> Iterator[Failure]:

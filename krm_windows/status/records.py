@@ -33,10 +33,6 @@ def status(report: Report, at: datetime, asked: datetime | None = None) -> Recor
             "by": failure.by,
             "message": failure.words,
         },
-        "undelivered": [
-            {"by": each.by, "reason": each.reason, "targets": list(map(str, each.targets))}
-            for each in report.undelivered
-        ],
         "leftovers": [
             {
                 "target": str(each.target),

@@ -21,7 +21,6 @@ from krm_windows.status.failures import Failure, newest
 from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.runs import Run, last
-from krm_windows.status.undelivered import Undelivered, undelivered
 
 Desired = Literal["open", "closed"]
 State = Literal[Desired, "missing"]
@@ -111,8 +110,6 @@ class Report:
     """What targets that are gone have left in the cluster."""
     has_jobs: bool = True
     """Whether Jobs or CronJobs were read: else nobody knows of runs."""
-    undelivered: tuple[Undelivered, ...] = ()
-    """What is delivered by itself, and has not arrived."""
 
     @property
     def as_desired(self) -> bool:
@@ -173,7 +170,6 @@ def report(
         ),
         failure=newest(objects, label, own, since),
         has_jobs=has_asked or not kinds.isdisjoint(("CronJob", "Job")),
-        undelivered=tuple(undelivered(plan, objects)) if plan else (),
     )
 
 

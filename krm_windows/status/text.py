@@ -36,7 +36,6 @@ def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
     delivery = f"{where.cluster}: {report.delivery.words(report.timetable.zone)}"
     lines = [*broken([*said, escape.line(delivery)], width), "", *_table(report, at, width)]
     lines += map(escape.line, report.stopped)
-    lines += (escape.line(each.words) for each in report.undelivered)
     lines += (escape.line(each.words) for each in report.leftovers)
     if ends := ends_soon(at):
         lines.append(f"the policy is {ends}")
@@ -51,8 +50,6 @@ def missing(report: Report) -> Iterator[str]:
     if not report.delivery.current:
         yield f"in the cluster: {report.delivery.words(report.timetable.zone)}"
     yield from report.stopped
-    # Of alerts nobody has to wait for the definition.
-    yield from (each.words for each in report.undelivered if each.targets)
     if not report.rows:
         yield _NO_TARGETS
     for row in report.rows:

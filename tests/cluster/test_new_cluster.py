@@ -117,12 +117,6 @@ def closed(env: Environment, name: str) -> Callable[[], bool]:
     return found
 
 
-def undelivered(env: Environment, target: str) -> str:
-    """Return why the permissions for a Kustomization have not arrived, by `status`."""
-    found = env.ask("status")[1]["undelivered"]
-    return "".join(each["reason"] for each in found if each["targets"] == [target])
-
-
 def check_repository(env: Environment) -> None:
     """`check --repo` has nothing to say."""
     options = ["--clusters", "cluster", "--source", f"{env.name}/{PARENT}=.", "--no-cache"]
@@ -215,12 +209,6 @@ def test_a_new_cluster_waits_with_targets_in_other_namespaces(env: Environment) 
         env.eventually_closed()
         # A run that may not read it says so of that target alone.
         env.eventually_says("not permitted yet")
-        eventually(
-            "status says what the permissions wait for",
-            lambda: (
-                f'namespaces "{name}" not found' in undelivered(env, f"Kustomization {name}/{WEB}")
-            ),
-        )
         assert env.api.find("namespaces", None, name) is None
         set_policy(env, {**waiting, "state": "Open"}, commit=True)
         current = version(env, name)

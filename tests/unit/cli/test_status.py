@@ -22,7 +22,6 @@ from krm_windows.cli import status as cli
 from krm_windows.cli.arguments import parser
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.sleeping import Clock
-from krm_windows.emit import names
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.gate.annotations import APART, annotation
@@ -687,72 +686,6 @@ def test_a_file_does_not_say_what_is_left(status: Status) -> None:
     # It may be in the cluster all the same.
     _, printed = status(CLOSED, live(name="infra"))
     assert "Kustomization flux-system/apps was not found: " in printed
-
-
-FOREIGN = POLICY.replace("spec:\n", "spec:\n  crossNamespaceTargets: Allow\n", 1).replace(
-    "targets:\n", "targets:\n  - {kind: HelmRelease, namespace: shop, names: [web]}\n"
-)
-
-
-def apart(folder: str, condition: str | None, **spec: object) -> LiveObject:
-    """Return the Kustomization that applies a directory by itself."""
-    versions, _ = Source(KubeObject.parse(FOREIGN.encode()), []).versions(Choice())
-    plan = versions[0].plan
-    assert plan
-    found = live(names.apart(plan, folder), labels=LABEL)
-    message = 'Role/shop/x dry-run failed:\n  namespaces "shop" not found'
-    conditions = [{"type": "Ready", "status": condition, "message": message}]
-    status = {"conditions": conditions} if condition else {}
-    return {**found, "spec": spec, "status": status}
-
-
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        (
-            apart("namespace-shop", "False"),
-            'Role/shop/x dry-run failed: namespaces "shop" not found',
-        ),
-        (apart("namespace-shop", None), "it has not been reconciled yet"),
-        (apart("namespace-shop", "True", suspend=True), "it is suspended"),
-        (apart("namespace-shop", "True"), None),
-        (
-            apart("prometheusrule", "False"),
-            'Role/shop/x dry-run failed: namespaces "shop" not found',
-        ),
-        # It is another policy's.
-        ({**apart("namespace-shop", "False"), "metadata": live()["metadata"]}, None),
-    ],
-)
-def test_what_is_delivered_by_itself_and_has_not_arrived(
-    item: LiveObject, reason: str | None, status: Status
-) -> None:
-    """It is said as the reason of the targets on which the gate has no rights without it."""
-    _, printed = status(CLOSED, item, policy=FOREIGN, options=("-o", "json"))
-    found = json.loads(printed)["undelivered"]
-    assert [each["reason"] for each in found] == ([reason] if reason else [])
-    has_rights = "namespace-shop" in str(item)
-    assert [each["targets"] for each in found] == (
-        [["HelmRelease shop/web"] if has_rights else []] if reason else []
-    )
-    _, printed = status(CLOSED, item, policy=FOREIGN)
-    words = "the gate has no rights on HelmRelease shop/web yet: Kustomization flux-system/"
-    assert (words in printed) == bool(reason and has_rights)
-
-
-@pytest.mark.parametrize("everywhere", [True, False])
-def test_who_may_not_list_every_namespace_is_told_of_the_policys_own(
-    kubectl: Callable[[str], None], capsys: pytest.CaptureFixture[str], *, everywhere: bool
-) -> None:
-    """Only a policy with something that is delivered by itself asks for it."""
-    found = json.dumps({"kind": "List", "items": [apart("namespace-shop", "False")]})
-    refused = "" if everywhere else "*all-namespaces*) exit 1 ;;\n"
-    asked = "*krm-windows.dev/policy*kustomizations.kustomize.toolkit.fluxcd.io"
-    rest = '*raw=*) exit 1 ;;\n*) echo \'{"kind": "List", "items": []}\' ;;\n'
-    kubectl(f"case \"$*\" in\n{refused}{asked}) echo '{found}' ;;\n{rest}esac\n")
-    Path("policy.yaml").write_text(FOREIGN)
-    main(["status", "policy.yaml", "--at", CLOSED])
-    assert "the gate has no rights on HelmRelease shop/web yet" in capsys.readouterr().out
 
 
 def gate(policy: str = POLICY, changed: str = "2026-11-21T09:02:00Z") -> LiveObject:

@@ -61,20 +61,14 @@ CASES = {
         "FailedCreate", 'Error creating: admission webhook "x.dev" denied the request: no'
     ),
     "account": event("FailedCreate", 'Error creating: serviceaccount "week-gate" not found'),
-    "image": live(
-        "Pod", POD, containerStatuses=[{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]
-    ),
-    "no node": live(
-        "Pod",
-        POD,
-        conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
-    ),
+    "image": event("Failed", 'Failed to pull image "x": not found', "Pod", POD),
+    "no node": event("FailedScheduling", "0/3 nodes are available", "Pod", POD),
     "memory": live(
         "Pod",
         POD,
         containerStatuses=[{"state": {"terminated": {"reason": "OOMKilled", "finishedAt": NOON}}}],
     ),
-    "node": live("Pod", POD, reason="Evicted", message="The node was low on resource: memory."),
+    "node": event("Evicted", "The node was low on resource: memory.", "Pod", POD),
     "configuration": event("FailedMount", 'configmap "week-gate" not found', "Pod", POD),
     "missed": event(
         "MissSchedule", "Missed scheduled time to start a job", "CronJob", "week-resync"
