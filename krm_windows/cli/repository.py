@@ -147,43 +147,19 @@ def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding
     # Whoever gives a pattern may mean one cluster of many.
     if pattern is not None:
         return
-    roots = [cluster.root for cluster in found.clusters]
-    for entrance in cluster_directories.beside(found.tree, roots, _read(found)):
-        directory = entrance.directory
-        inside = (path for path in found.tree.manifests() if path.startswith(f"{directory}/"))
-        message = (
-            f"Flux seems to apply {directory} to a cluster that was not found, so it was not "
-            f"checked: if it is a cluster's directory, check it with `--clusters '{directory}'`"
-        )
-        file = entrance.file or next(inside, directory)
-        roots.append(directory)
-        yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
-    for directory, items in found.unapplied.items():
-        if not any(_overlap(directory, root) for root in roots):
+    for directory, file in found.unlisted.items():
+        if not any(_overlap(directory, cluster.root) for cluster in found.clusters):
             message = (
-                f"nothing found applies {directory}, which has {counted(len(items), KIND)}, so "
-                "it was not checked: if a cluster applies it, check it with `--clusters "
+                f"Flux seems to apply {directory} to a cluster that was not found, so it was not "
+                "checked: if it is a cluster's directory, check it with `--clusters "
                 f"{shlex.quote(directory)}`"
             )
-            yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=items[0].file)
+            yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
 
 
 def _overlap(directory: str, other: str) -> bool:
     """Whether one of two directories is in the other, or both are one."""
     return f"{directory}/".startswith(f"{other}/") or f"{other}/".startswith(f"{directory}/")
-
-
-def _read(found: Survey) -> set[str]:
-    """Return the files of the clusters that have a Flux Kustomization.
-
-    Those of others say nothing about where Flux enters.
-    """
-    read: set[str] = set()
-    for cluster in found.clusters:
-        every = cluster.kustomizations.values()
-        if len(every) > 1 or cluster.first.own is not None:
-            read = read.union(*(each.files for each in every))
-    return read
 
 
 def survey_of(

@@ -28,8 +28,6 @@ _LACKING = re.compile(
 )
 # What it says of a file that is not in the copy, or would have to be fetched.
 _UNOPENED = re.compile(r"no such file|permission denied|dial tcp")
-# `accumulating resources: … File: deploy/app.yaml`.
-_FILE = re.compile(r"\bFile: (\S+)")
 _LEFT_OUT = (
     "is not in the artifact: a `.sourceignore`, or `ignore` or `sparseCheckout` of the source, "
     "leaves it out"
@@ -67,8 +65,7 @@ class Request:
 class Build:
     """What came of a request.
 
-    `complete` unless something was left out or failed; `policies` by their files. `unbuilt` says
-    why there is nothing, where only what was left out as remote may be to blame. `files` are the
+    `complete` unless something was left out or failed; `policies` by their files. `files` are the
     paths that were read for it, in the tree; `rendered` are those of them that hold what was
     rendered from policies, or list it.
     """
@@ -77,7 +74,6 @@ class Build:
     notices: tuple[Finding, ...] = ()
     policies: tuple[tuple[str, KubeObject], ...] = ()
     complete: bool = True
-    unbuilt: Finding | None = None
     files: frozenset[str] = frozenset()
     rendered: frozenset[str] = frozenset()
 
@@ -155,18 +151,13 @@ class Builds:
             notices += plugins.notices
         found, failure = self._built(closure)
         complete = not closure.notices and failure is None
-        unbuilt = None
         if failure is not None:
             notices.append(failure)
-            # Of a real failure it is said anyhow what is wrong.
-            if failure.rule is rules.NOT_FOLLOWED:
-                unbuilt = failure
         return Build(
             objects=found,
             notices=tuple(dict.fromkeys(notices)),
             policies=tuple(policies),
             complete=complete,
-            unbuilt=unbuilt,
             files=frozenset(closure.files),
             rendered=frozenset(self._rendered(closure)),
         )
@@ -255,8 +246,7 @@ class Builds:
             if not path.startswith("../") and closure.tree.is_absent(path):
                 message = f"cannot be built: {path} {_LEFT_OUT}"
                 return Finding(rules.BUILD_FAILED, message, file=place)
-        file = _named(closure, said) or place
-        return Finding(rules.BUILD_FAILED, f"cannot be built: {said}", file=file)
+        return Finding(rules.BUILD_FAILED, f"cannot be built: {said}", file=place)
 
     def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
         """Return the objects of plain files.
@@ -354,17 +344,3 @@ def _missed(closure: Closure, said: str) -> Iterator[tuple[str, str]]:
             # A text such as `/` is in any message, and no path.
             if basename(path) and (entry in said or path in said):
                 yield entry, path
-
-
-def _named(closure: Closure, said: str) -> str | None:
-    """Return the file that a builder names, as some kustomization has it.
-
-    It is None where that is not clear.
-    """
-    # Without directories, as the builder sees a copy of the tree that is elsewhere.
-    names = {basename(name) for name in _FILE.findall(said)}
-    found = [path for path in closure.files if basename(path) in names]
-    # Several files may have that name.
-    if len(found) != 1:
-        return None
-    return found[0]

@@ -78,27 +78,6 @@ def _artifact(tree: Checkout) -> Checkout:
     return ArtifactFiles(tree, Artifact()).checkout
 
 
-def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tuple[Entrance, ...]:
-    """Return where Flux enters beside the directories of clusters, which `roots` are.
-
-    By what syncs a cluster in a file that is not among those `read` for them; the other files are
-    not looked at again. Where nothing at all was read for the roots, by whatever `find` goes.
-    """
-    found = {}
-    for each in _beside(tree, read):
-        is_inside = any(_is_within(each.directory, root) for root in roots)
-        is_around = any(_is_within(root, each.directory) for root in roots)
-        if not is_inside and not is_around:
-            found[each.directory] = each
-    return tuple(found[directory] for directory in sorted(found))
-
-
-def _beside(tree: Checkout, read: Collection[str]) -> Iterable[Entrance]:
-    if not read:
-        return find(tree)
-    return _synced(_artifact(tree), list(_read(tree, read)))
-
-
 def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
     """Return directories, of one that has only directories itself those that are synced below it.
 
@@ -222,22 +201,24 @@ def _is_flux(item: Object) -> bool:
     return (item.group, item.kind) in _FLUX
 
 
-def unread(tree: Checkout, read: Container[str]) -> tuple[Object, ...]:
-    """Return the Kustomizations of an artifact in files that are not among those `read`."""
-    return tuple(_kustomizations(_read(_artifact(tree), read)))
+def unread(tree: Checkout, read: Container[str]) -> list[Object]:
+    """Return the objects of Flux of an artifact in files that are not among those `read`."""
+    return list(_read(_artifact(tree), read))
 
 
-def unapplied(
-    unread: Sequence[Object], read: Iterable[str], applied: Collection[str]
-) -> dict[str, list[Object]]:
-    """Return the directories of which no file was `read`, with the Kustomizations `unread` in each.
+def unlisted(
+    tree: Checkout, unread: Sequence[Object], read: Iterable[str], applied: Collection[str]
+) -> dict[str, str]:
+    """Return the directories that may be of clusters, each with a file that says so.
 
-    What lies in a directory that is `applied`, by one of these as well, was switched off there.
+    What is `unread` syncs one, or is a Kustomization of which nothing around was `read`. What lies
+    in a directory that is `applied`, by one of these as well, was switched off there.
     """
     touched = set(map(str, chain.from_iterable(PurePosixPath(path).parents for path in read)))
-    inner = {below("", item.text("spec", "path")) for item in unread}
-    found = defaultdict[str, list[Object]](list)
-    for item in unread:
+    flux = list(kustomizations(unread))
+    inner = {below("", item.text("spec", "path")) for item in flux}
+    groups = defaultdict[str, list[str]](list)
+    for item in flux:
         directory = dirname(item.file)
         # One that applies everything says nothing.
         if any(_is_within(directory, each) for each in {*applied, *inner} - {"."}):
@@ -245,13 +226,9 @@ def unapplied(
         outer = _untouched(directory, touched)
         # An application that is beside others of which some are applied was switched off, too.
         if "/" not in outer or not _is_within(below("", item.text("spec", "path")), outer):
-            found[outer].append(item)
-    return {commonpath(map(_directory, items)): items for items in found.values()}
-
-
-def _directory(item: Object) -> str:
-    """Return the directory that the file of an object is in."""
-    return dirname(item.file)
+            groups[outer].append(item.file)
+    found = {each.directory: each.file for each in _synced(_artifact(tree), unread)}
+    return found | {commonpath(map(dirname, files)): files[0] for files in groups.values()}
 
 
 def _untouched(directory: str, touched: Container[str]) -> str:
@@ -363,7 +340,7 @@ def _is_led_to(tree: Checkout, entrance: Entrance, found: Iterable[Object]) -> b
 
     Then what applies itself is a part of that Kustomization, and not where Flux enters.
     """
-    directories = {below("", item.text("spec", "path")) for item in _kustomizations(found)}
+    directories = {below("", item.text("spec", "path")) for item in kustomizations(found)}
     for directory in directories - {"."}:
         is_around = _is_within(entrance.directory, directory)
         # Most lead elsewhere, which their names alone say: a root includes what lies below it.
@@ -374,7 +351,7 @@ def _is_led_to(tree: Checkout, entrance: Entrance, found: Iterable[Object]) -> b
     return False
 
 
-def _kustomizations(found: Iterable[Object]) -> Iterator[Object]:
+def kustomizations(found: Iterable[Object]) -> Iterator[Object]:
     """Yield the Kustomizations that apply something; a patch of one has no source."""
     for item in found:
         if item.kind == "Kustomization" and item.text("spec", "sourceRef", "name"):
@@ -393,15 +370,11 @@ def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
     for name in tree.names(directory):
         path = joined(directory, name)
         content = tree.read(path) or b""
-        if KUSTOMIZE.encode() not in content:
-            continue
-        try:
-            items = list(objects.written(content, path))
-        except InputError:
-            # It is reported where it is built.
-            continue
-        found += _kustomizations(filter(_is_flux, items))
-    return tuple(item for item in found if below("", item.text("spec", "path")) == directory)
+        if KUSTOMIZE.encode() in content:
+            # One that cannot be read is reported where it is built.
+            found += (Object.in_file(item, path) for item in objects.readable(content))
+    flux = kustomizations(filter(_is_flux, found))
+    return tuple(item for item in flux if below("", item.text("spec", "path")) == directory)
 
 
 def _by_hand(tree: Checkout, found: Sequence[Object]) -> Iterator[Entrance]:
@@ -410,7 +383,7 @@ def _by_hand(tree: Checkout, found: Sequence[Object]) -> Iterator[Entrance]:
     Only where it leads to others: one that nobody applies may be one that was switched off.
     """
     files = {item.file for item in found if item.kind == "Kustomization"}
-    for item in _kustomizations(found):
+    for item in kustomizations(found):
         directory = below("", item.text("spec", "path"))
         if directory == "." or dirname(item.file) != directory or not tree.is_directory(directory):
             continue

@@ -27,7 +27,6 @@ class Survey:
     tree: Checkout
     clusters: tuple[Cluster, ...]
     notices: tuple[Finding, ...]
-    builds: int
 
     @cached_property
     def read(self) -> frozenset[str]:
@@ -38,21 +37,26 @@ class Survey:
         return frozenset(found)
 
     @cached_property
+    def _flux(self) -> list[Object]:
+        """The objects of Flux in other files."""
+        return cluster_directories.unread(self.tree, self.read)
+
+    @cached_property
     def unread(self) -> tuple[Object, ...]:
         """The Kustomizations in other files, but for those that apply a cluster's directory."""
         roots = {cluster.root for cluster in self.clusters}
-        found = cluster_directories.unread(self.tree, self.read)
+        found = cluster_directories.kustomizations(self._flux)
         return tuple(each for each in found if below("", each.text("spec", "path")) not in roots)
 
     @cached_property
-    def unapplied(self) -> dict[str, list[Object]]:
-        """The directories with such Kustomizations that nothing leads to, each with those."""
+    def unlisted(self) -> dict[str, str]:
+        """The directories that may be of other clusters, each with a file that says so."""
         applied: set[str] = set()
         for cluster in self.clusters:
             for own in cluster.kustomizations.values():
                 # What one that is not followed leads to may be anywhere around.
                 applied.add(own.path if own.is_followed else own.path.partition("/")[0])
-        return cluster_directories.unapplied(self.unread, self.read, applied)
+        return cluster_directories.unlisted(self.tree, self._flux, self.read, applied)
 
 
 def survey(
@@ -86,30 +90,19 @@ def survey(
     notices += _of_builds(states)
     # A dict keeps their order, and each once: clusters share most of what is said.
     distinct = tuple(dict.fromkeys(notices))
-    return Survey(tree, tuple(found), distinct, len(builds.done))
+    return Survey(tree, tuple(found), distinct)
 
 
 def _of_builds(states: Sequence[State]) -> Iterator[Finding]:
-    """Yield what is said of the builds of all clusters."""
-    instead: dict[Finding, Finding] = {}
+    """Yield what is said of the builds of clusters, and of a root of which nothing was built."""
     for state in states:
-        instead.update(_unbuilt(state))
-    for state in states:
+        root, *_ = state.built.values()
+        said = {notice.rule for notice in root.notices}
+        if not root.objects and said == {rules.NOT_FOLLOWED}:
+            message = f"nothing of {state.root} was built, so this cluster was not checked"
+            yield replace(root.notices[-1], rule=rules.CLUSTER_UNBUILT, message=message)
         for build in state.built.values():
-            for notice in build.notices:
-                yield instead.get(notice, notice)
-
-
-def _unbuilt(state: State) -> Iterator[tuple[Finding, Finding]]:
-    """Yield what is said in place of a notice.
-
-    It is said where the cluster's own directory is what could not be built.
-    """
-    # The root was built first, and a dict keeps that order.
-    root = next(iter(state.built.values()))
-    if root.unbuilt is not None:
-        message = f"{state.root} {root.unbuilt.message}; so this cluster was not checked"
-        yield root.unbuilt, replace(root.unbuilt, rule=rules.CLUSTER_UNBUILT, message=message)
+            yield from build.notices
 
 
 def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Finding]:

@@ -4,8 +4,9 @@ They are followed as far as they lead into this repository.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from posixpath import basename
 
 from krm_windows import rules
@@ -42,9 +43,8 @@ Shared = dict[tuple[Request, Variables, bool], tuple[Object, ...]]
 class State:
     """A cluster while it is followed.
 
-    What is known, and the requests that are due, each with who made it. `waiting` are the
-    Kustomizations of which nothing says yet which directory of this repository they apply.
-    `asked` is what was asked for, to build each of `built`.
+    `waiting` are the Kustomizations that are not built yet; of some nothing may ever say which
+    directory of this repository they apply. `asked` is what was asked for to build each of `built`.
     `by_hand` are those that apply its directory and lie in it, which it may leave out of a build.
     """
 
@@ -54,7 +54,6 @@ class State:
     found: dict[str, Kustomization] = field(default_factory=dict)
     built: dict[str, Build] = field(default_factory=dict)
     asked: dict[str, Request] = field(default_factory=dict)
-    due: list[tuple[Kustomization, Request]] = field(default_factory=list)
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
     discovered: set[str] = field(default_factory=set)
@@ -77,24 +76,14 @@ def follow(
     # The addresses are one set for all clusters: what one learns, the others know.
     states = [_started(tree, each, named[each], hints, addresses) for each in clusters]
     shared: Shared = {}
-    _build_due(tree, states, builds, shared)
+    # What is built may name further directories, so it goes on until nothing new is due.
+    while due := list(chain.from_iterable(_due(tree, state) for state in states)):
+        builds.build(request for _, _, request in due)
+        for state, kustomization, request in due:
+            _receive(state, kustomization, request, builds, shared)
     for state in states:
         _give_up(tree, state)
     return states
-
-
-def _build_due(
-    tree: Checkout,
-    states: Sequence[State],
-    builds: Builds,
-    shared: Shared,
-) -> None:
-    """Build what is due, and what that leads to."""
-    # What is built may name further directories, so it goes on until nothing new is due.
-    while any(state.due for state in states):
-        _round(states, builds, shared)
-        for state in states:
-            _decide(tree, state)
 
 
 def names(clusters: Sequence[str]) -> dict[str, str]:
@@ -107,22 +96,6 @@ def names(clusters: Sequence[str]) -> dict[str, str]:
         if last[found[each]] > 1:
             found[each] = each
     return found
-
-
-def _round(
-    states: Sequence[State],
-    builds: Builds,
-    shared: Shared,
-) -> None:
-    """Build what is due for all clusters at once, and take it in."""
-    ready = [(state, _ready(state)) for state in states]
-    requests: list[Request] = []
-    for _, due in ready:
-        requests += (request for _, request in due)
-    builds.build(requests)
-    for state, due in ready:
-        for kustomization, request in due:
-            _receive(state, kustomization, request, builds, shared)
 
 
 def _started(
@@ -140,20 +113,20 @@ def _started(
         directory,
         sources,
         known=known,
-        # Until something says which source it is of, what holds for any.
-        due=[(root, Request(directory, artifact=Artifact()))],
+        waiting=[root],
         by_hand=cluster_directories.by_hand(tree, directory),
     )
 
 
-def _ready(state: State) -> list[tuple[Kustomization, Request]]:
-    """Take what is due, but first what does not wait for a ConfigMap that another may yet bring."""
-    ready = [pair for pair in state.due if not _waits(state, pair[0])]
+def _due(tree: Checkout, state: State) -> Iterator[tuple[State, Kustomization, Request]]:
+    """Take what can be built, first what does not wait for a ConfigMap that another may bring."""
+    known = [pair for each in state.waiting if (pair := _located(tree, state, each))]
     # All of them wait: what they wait for comes from nowhere in Git.
-    if not ready:
-        ready = state.due
-    state.due = [pair for pair in state.due if pair not in ready]
-    return ready
+    due = [pair for pair in known if not _waits(state, pair[0])] or known
+    keys = {each.key for each, _ in due}
+    state.waiting = [each for each in state.waiting if each.key not in keys]
+    for kustomization, request in due:
+        yield state, kustomization, request
 
 
 def _waits(state: State, kustomization: Kustomization) -> bool:
@@ -182,23 +155,6 @@ def _data(
     return {key: str(text) for key, text in data.items()}
 
 
-def _applying(
-    state: State,
-    kustomization: Kustomization,
-    request: Request,
-    build: Build,
-    shared: Shared,
-) -> Kustomization:
-    """Return a Kustomization with what it applies."""
-    objects = _substituted(state, kustomization, request, build, shared)
-    return replace(
-        kustomization,
-        objects=objects,
-        complete=build.complete,
-        files=build.files,
-    )
-
-
 def _receive(
     state: State,
     kustomization: Kustomization,
@@ -225,9 +181,12 @@ def _receive(
             builds.build([changed])
             request = changed
     # With the variables of `postBuild`, which may name further directories.
-    arrived = _applying(state, kustomization, request, builds.done[request], shared)
-    arrived = replace(arrived, objects=(*arrived.objects, *made))
-    state.built[arrived.key] = builds.done[request]
+    build = builds.done[request]
+    objects = _substituted(state, kustomization, request, build, shared)
+    arrived = replace(
+        kustomization, objects=(*objects, *made), complete=build.complete, files=build.files
+    )
+    state.built[arrived.key] = build
     state.asked[arrived.key] = request
     _record(state, arrived)
 
@@ -327,23 +286,23 @@ def _discover(state: State, own: Object, parent: Kustomization) -> None:
     state.waiting.append(Kustomization(key, own, parent.key, path))
 
 
-def _decide(tree: Checkout, state: State) -> None:
-    """Ask for the builds of those Kustomizations of which it is known by now where they lead."""
-    waiting = state.waiting
-    state.waiting = []
-    for kustomization in waiting:
-        found, source = _origin(tree, state, kustomization) or ("", None)
-        artifact = _artifact(state.sources, source, state.known)
-        # Not known yet: an object that a later build brings may say it.
-        if source is None or not tree.is_directory(found) or _refusal(tree, artifact, found):
-            state.waiting.append(kustomization)
-            continue
-        own = kustomization.own
-        changes = _changes(own)
-        if own is not None and own.get("spec", "ignoreMissingComponents") is True:
-            changes["components"] = _present(tree, found, own)
-        located = replace(kustomization, path=found)
-        state.due.append((located, Request.of(found, changes, artifact)))
+def _located(
+    tree: Checkout, state: State, kustomization: Kustomization
+) -> tuple[Kustomization, Request] | None:
+    """Return what to build for a Kustomization; None as long as nothing says where it leads."""
+    own = kustomization.own
+    if own is None:
+        # Until something says which source it is of, what holds for any.
+        return kustomization, Request(kustomization.path, artifact=Artifact())
+    found, source = _origin(tree, state, kustomization) or ("", None)
+    artifact = _artifact(state.sources, source, state.known)
+    if source is None or not tree.is_directory(found) or _refusal(tree, artifact, found):
+        return None
+    changes = _changes(own)
+    if own.get("spec", "ignoreMissingComponents") is True:
+        named = (each for each in own.entries("spec", "components") if isinstance(each, str))
+        changes["components"] = [x for x in named if tree.is_directory(joined(found, x))]
+    return replace(kustomization, path=found), Request.of(found, changes, artifact)
 
 
 def _refusal(tree: Checkout, artifact: Artifact, directory: str) -> str | None:
@@ -357,16 +316,6 @@ def _artifact(
     """Return what a source makes of this repository, as far as it is known."""
     home = None if source is None else sources.home(source)
     return Artifact.of(home or ".", None if source is None else known.get(source))
-
-
-def _present(
-    tree: Checkout,
-    directory: str,
-    own: Object,
-) -> list[Value]:
-    """Return those components of a Kustomization in a directory that are there."""
-    named = (each for each in own.entries("spec", "components") if isinstance(each, str))
-    return [each for each in named if tree.is_directory(joined(directory, each))]
 
 
 def _give_up(tree: Checkout, state: State) -> None:

@@ -213,8 +213,8 @@ class Sources:
         if self.is_elsewhere(source):
             return f"{named} is another repository, or another branch of this one"
         return (
-            f"it is not known whether {named} is this repository, or a directory of it; if it is, "
-            f"add `--source {source.path}=DIR`"
+            f"it is not known whether {named} is this repository; if it is, or a directory of it, "
+            f"add `--source {source.path}=.`, or the directory in place of the dot"
         )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from krm_windows.checks.report import Report, place
+from krm_windows.checks.report import Report, place, steps
 from krm_windows.flux import Survey
 from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Finding
@@ -59,14 +59,18 @@ def _named(result: Result, findings: Sequence[Finding]) -> Result:
 def _result(directory: str, locator: Locator, first: Finding) -> Result:
     """Return what a finding comes to, whatever cluster it is in."""
     file, at, index = first.file, Place(first.line, first.column), 0
+    message = first.message
     if first.item is not None:
         at = place(first.item, first.path)
     elif first.about is not None:
         file, item, index = locator.locate(first.about)
         # Generated: the kustomization that has it made is the nearest location.
         at = place(item, first.path) if item else _BEGINNING
+        path = steps(first.path)
+        if item is not None and item.get(*path) != first.about.get(*path):
+            message += "; this file says otherwise: look for a patch, a component or a variable"
     result = first.rule.result(
-        first.message,
+        message,
         path=first.path,
         current=first.current,
         proposed=first.proposed,

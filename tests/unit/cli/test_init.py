@@ -575,7 +575,7 @@ def test_what_was_not_read_is_named(repository: Path, capsys: Capture) -> None:
         write(repository, {f"clusters/production/team-{number}.yaml": named})
     _, out, _ = called(capsys, "init", str(repository), "--yes")
     assert "not read: Kustomization flux-system/team-0: it is not read: " in out
-    assert "`--source flux-system/team-0=DIR`" in out
+    assert "`--source flux-system/team-0=.`" in out
 
 
 def test_it_renders_what_its_command_renders(repository: Path, capsys: Capture) -> None:

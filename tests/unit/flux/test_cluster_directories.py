@@ -189,33 +189,6 @@ def test_a_repository_that_changes_is_read_again(write: Write) -> None:
     assert [each.file for each in cluster_directories.find(write(listed))] == [file]
 
 
-def test_what_is_entered_beside_the_clusters_is_found(write: Write) -> None:
-    """By what syncs it, in a file that no cluster has."""
-    sync = kustomization("flux-system", path="./hub")
-    files = {
-        "clusters/north/apps.yaml": kustomization("apps"),
-        "hub/flux-system/gotk-sync.yaml": sync,
-        "old/apps.yaml": kustomization("old", path="./apps"),
-        "apps/a.yaml": config_map("a"),
-    }
-    tree = write(files)
-    read = {"clusters/north/apps.yaml", "apps/a.yaml"}
-    found = cluster_directories.beside(tree, ["clusters/north"], read)
-    assert [(each.directory, each.file) for each in found] == [
-        ("hub", "hub/flux-system/gotk-sync.yaml")
-    ]
-    assert cluster_directories.beside(tree, ["clusters/north"], {*read, *files}) == ()
-    assert cluster_directories.beside(tree, ["hub"], read) == ()
-
-
-def test_without_any_file_of_a_cluster_every_habit_counts(write: Write) -> None:
-    """As of spokes, whose hub applies what they have."""
-    spokes = write({"clusters/north/a.yaml": config_map("a"), "top/flux.yaml": kustomization("a")})
-    assert [
-        each.directory for each in cluster_directories.beside(spokes, ["clusters/north"], ())
-    ] == ["top"]
-
-
 def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) -> None:
     """A hub keeps there what it applies to its spokes, and others what their clusters share."""
     files = {

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import pytest
-from flux_texts import Followed, config_map, kustomization, names
+from flux_texts import HOME, Followed, Write, config_map, kustomization, names
 
-from krm_windows.flux import Object
+from krm_windows.flux import Given, Hints, Object, survey
+from krm_windows.flux.builds import Builds
 
 NORTH = "clusters/north/flux.yaml"
 SOURCE = """\
@@ -40,15 +41,17 @@ def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> N
     assert not found.notices
 
 
-def test_clusters_share_builds(follow: Followed) -> None:
+def test_clusters_share_builds(write: Write) -> None:
     """One path is built once, each way in which it is built."""
     clusters = {
         f"clusters/{name}/flux.yaml": kustomization("apps")
         for name in ("east", "north", "south", "west")
     }
     other = kustomization("apps", "  targetNamespace: other\n")
-    found = follow({**clusters, "clusters/zenith/flux.yaml": other, "apps/a.yaml": config_map()})
-    assert found.builds == 5 + 2
+    tree = write({**clusters, "clusters/zenith/flux.yaml": other, "apps/a.yaml": config_map()})
+    builds = Builds(tree, None, 1, lambda _, __: None)
+    survey(tree, tree.directories("clusters/*"), builds, Hints((Given.parse(HOME),)))
+    assert len(builds.done) == 5 + 2
 
 
 def test_kustomizations_that_deliver_each_other_end(follow: Followed) -> None:

@@ -68,7 +68,7 @@ def test_another_repository_is_not_followed_into_this_one(path: str, follow: Fol
     )
     assert not applied(found, "apps")
     assert reported(found) == ["not-followed"]
-    assert "--source flux-system/tenant=DIR" in found.notices[0].message
+    assert "--source flux-system/tenant=." in found.notices[0].message
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed
     found = follow({NORTH: SYNC + artifact + apps, "apps/a.yaml": config_map()}, OTHER)
     (notice,) = found.notices
     assert "OCIRepository flux-system/team, example.com/team is this repository" in notice.message
-    assert "add `--source flux-system/team=DIR`" in notice.message
+    assert "add `--source flux-system/team=.`" in notice.message
     git = SYNC + team.replace("oci", "ssh") + kustomization("apps", source="team")
     (notice,) = follow({NORTH: git}, OTHER).notices
     assert "flux-system/team, example.com/team is another repository" in notice.message
