@@ -1,16 +1,15 @@
 """Who is let in: one place for what holds for every request, before a handler gets it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Query, Security
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer, SecurityScopes
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from krm_windows.service import bodies
@@ -25,9 +24,8 @@ from krm_windows.service.settings import SERVICE
 from krm_windows.service.windows import Windows
 from krm_windows.service.writing import Outcome, Place, Writer
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
+Body = tuple[bytes, str]
+"""What comes with a request, and its media type."""
 FORM_TOKEN = "form-token"  # noqa: S105 - the name of a field
 """The field of a form that proves that it is ours."""
 # Asked by whoever decides whether the service lives, however often that is.
@@ -87,58 +85,6 @@ class Call:
         elif outcome.commit is None:
             self.logged["event"] = "unchanged"
 
-    async def body(self, *taken: str) -> tuple[bytes, str]:
-        """Return the body and its media type, one of those that are taken; else raise Problem."""
-        # Without parameters, such as `; charset=utf-8`: JSON and YAML are UTF-8 here.
-        given = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if given not in taken:
-            raise Problem(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be one of {', '.join(taken)}"
-            )
-        limits = self.windows.settings.limits
-        body = bytearray()
-        try:
-            async with asyncio.timeout(limits.receive_seconds):
-                async for part in self.request.stream():
-                    body += part
-                    if len(body) > limits.body:
-                        raise Problem(
-                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                            f"the body must have at most {limits.body} bytes",
-                            # The rest of it is not waited for.
-                            headers={"Connection": "close"},
-                        )
-        except TimeoutError:
-            raise Problem(
-                HTTPStatus.REQUEST_TIMEOUT,
-                "timed out reading the body",
-                headers={"Connection": "close"},
-            ) from None
-        except ClientDisconnect:
-            raise bad_request("the body is incomplete") from None
-        return bytes(body), given
-
-    async def form(self) -> dict[str, str]:
-        """Return the fields of a form; raises Problem for one that is not ours.
-
-        A browser sends it with whatever it knows of a caller, whoever made the form.
-        """
-        body, _ = await self.body(FORM)
-        fields = bodies.parsed_form(body)
-        # A missing field is a wrong one; both are compared in constant time.
-        token = fields.get(FORM_TOKEN, "")
-        # Who begins or ends a session is nobody.
-        if self.caller is EVERYBODY or self.service.access.is_form_token(self.caller, token):
-            return fields
-        raise Problem(
-            HTTPStatus.FORBIDDEN, "the form has expired: reload the page and send it again"
-        )
-
-    async def run(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Run what takes long in a thread."""
-        # A pool of threads: as many requests work at once as Starlette allows, 40.
-        return await run_in_threadpool(function, *args, **kwargs)
-
 
 @dataclass
 class Service:
@@ -169,6 +115,7 @@ class Service:
         caller = EVERYBODY if scope is None else await self._caller(request)
         # Who begins a session is nobody yet.
         logged["caller"] = caller.name or None
+        request.state.caller = caller
         if scope is not None and not caller.may(scope):
             raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {scope.value!r}")
         if request.url.path not in _ALWAYS:
@@ -246,6 +193,65 @@ async def _of_window(
     return replace(call, window=window)
 
 
+async def _fields(request: Request) -> dict[str, str]:
+    """Return the fields of a form; raises Problem for one that is not ours.
+
+    A browser sends it with whatever it knows of a caller, whoever made the form.
+    """
+    service: Service = request.app.state.service
+    body, _ = await _body(request, (FORM,))
+    fields = bodies.parsed_form(body)
+    # A missing field is a wrong one; both are compared in constant time.
+    token = fields.get(FORM_TOKEN, "")
+    caller: Caller = request.state.caller
+    # Who begins or ends a session is nobody.
+    if caller is EVERYBODY or service.access.is_form_token(caller, token):
+        return fields
+    raise Problem(HTTPStatus.FORBIDDEN, "the form has expired: reload the page and send it again")
+
+
+async def _body(request: Request, taken: Sequence[str]) -> Body:
+    # Without parameters, such as `; charset=utf-8`: JSON and YAML are UTF-8 here.
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given not in taken:
+        raise Problem(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be one of {', '.join(taken)}"
+        )
+    service: Service = request.app.state.service
+    limits = service.windows.settings.limits
+    body = bytearray()
+    # Where it is refused, the rest of it is not waited for.
+    closing = {"Connection": "close"}
+    try:
+        async with asyncio.timeout(limits.receive_seconds):
+            async for part in request.stream():
+                body += part
+                if len(body) > limits.body:
+                    raise Problem(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                        f"the body must have at most {limits.body} bytes",
+                        headers=closing,
+                    )
+    except TimeoutError:
+        raise Problem(
+            HTTPStatus.REQUEST_TIMEOUT, "timed out reading the body", headers=closing
+        ) from None
+    except ClientDisconnect:
+        raise bad_request("the body is incomplete") from None
+    return bytes(body), given
+
+
+def body(*taken: str) -> Any:  # noqa: ANN401 - as FastAPI's own
+    """Return what reads a body of some media types; a handler names it behind who calls."""
+
+    async def read(request: Request) -> Body:
+        return await _body(request, taken)
+
+    return Depends(read)
+
+
+Fields = Annotated[dict[str, str], Depends(_fields)]
+"""The fields of a form; a handler names them behind who calls, as they are read in this order."""
 # What a handler takes: by these the scope is checked, and described.
 Anybody = Annotated[Call, Depends(_admit_everybody)]
 Read = Annotated[Call, Security(_admit, scopes=[Scope.READ])]

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from http import HTTPStatus
@@ -10,21 +9,22 @@ from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.patches import patched, patched_cluster
-from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import timeline
-from krm_windows.service import bodies, models, problems, routing
+from krm_windows.service import admission, bodies, models, problems, routing
 from krm_windows.service.access import Scope
 from krm_windows.service.admission import (
     AdminPolicy,
+    Body,
     Call,
     OverrideCluster,
     OverridePolicy,
@@ -73,6 +73,10 @@ _PROPOSED: _Answers = {
         "model": models.Change,
     }
 }
+_CHANGES: dict[str, Any] = {
+    "response_model": models.Change,
+    "responses": {**_TAGGED, **_PROPOSED},
+}
 
 router = routing.router("policies")
 
@@ -92,7 +96,7 @@ def as_json(
 
 
 @router.get("/policies", response_model=models.PolicyList)
-async def list_policies(
+def list_policies(
     call: Read,
     namespace: Annotated[str | None, Query(description="Only of this namespace.")] = None,
     limit: Limit = 500,
@@ -121,12 +125,12 @@ async def list_policies(
 @router.get(
     _POLICY, responses={200: {"content": {JSON: _WINDOW_POLICY, YAML: _TEXT}, **_ETAG}, **_KNOWN}
 )
-async def get_policy(call: ReadPolicy) -> Response:
+def get_policy(call: ReadPolicy) -> Response:
     """Return a policy: the file's text as YAML, or its meaning as JSON."""
     stored = call.stored()
-    if preferred(call, (JSON, YAML)) == YAML:
+    if _preferred(call, JSON, YAML) == YAML:
         return _unless_known(call, stored.config.span, YAML, ETag=entity_tag(stored, json=False))
-    content = await call.run(_content, stored)
+    content = _content(stored)
     return _unless_known(call, content, JSON, ETag=entity_tag(stored, json=True))
 
 
@@ -140,53 +144,51 @@ async def get_policy(call: ReadPolicy) -> Response:
         {JSON: _WINDOW_POLICY, YAML: _WINDOW_POLICY},
     ),
 )
-async def put_policy(
+def put_policy(  # noqa: PLR0913 - FastAPI gives each by its name
     call: WritePolicy,
+    *,
+    body: Annotated[Body, admission.body(JSON, YAML)],
     reason: Reason = None,
-    strict: Strict = False,  # noqa: FBT002 - FastAPI gives each by its name
+    strict: Strict = False,
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Replace a policy (If-Match), or create one (If-None-Match: *; scope `admin`)."""
-    new, media_type = await _policy(call, JSON, YAML)
-    order = Order(call.caller, reason or f"Replace windows {call.place.title}", if_match)
-    order = replace(order, strict=strict)
+    new = _identified(call, bodies.parsed_policy(*body))
     # RFC 9110, 13.1.2: only if there is none yet.
     if if_none_match == "*":
-        order = replace(order, reason=reason or f"Add windows {call.place.title}")
-        made = await call.run(call.writer.create, call.place, new, order)
-        return written(call, made, HTTPStatus.CREATED)
+        reason = reason or f"Add windows {call.place.title}"
+        made = call.writer.create(call.place, new, Order(call.caller, reason, strict=strict))
+        return _written(call, made, HTTPStatus.CREATED)
     if if_match is None:
         raise problems.no_match()
-    change = _replaced(call, new, media_type)
-    return written(call, await call.run(call.writer.change, call.place, change, order))
+    reason = reason or f"Replace windows {call.place.title}"
+    order = Order(call.caller, reason, if_match, strict=strict)
+    return _written(call, call.writer.change(call.place, _replaced(call, new, body[1]), order))
 
 
 @router.patch(
-    _POLICY,
-    response_model=models.Change,
-    responses={**_TAGGED, **_PROPOSED},
-    openapi_extra=_takes("A merge patch (RFC 7396).", {MERGE_PATCH: _OBJECT}),
+    _POLICY, openapi_extra=_takes("A merge patch (RFC 7396).", {MERGE_PATCH: _OBJECT}), **_CHANGES
 )
-async def patch_policy(
+def patch_policy(
     call: WriteCluster,
+    *,
     if_match: MustMatch,
+    body: Annotated[Body, admission.body(MERGE_PATCH)],
     reason: Reason = None,
-    strict: Strict = False,  # noqa: FBT002 - likewise
+    strict: Strict = False,
 ) -> Response:
     """Change a policy with a JSON merge patch of the whole object, or of its spec on a cluster."""
-    body, _ = await call.body(MERGE_PATCH)
-    order = Order(call.caller, reason or f"Change windows {call.place.title}", if_match)
-    order = replace(order, strict=strict)
-    change = _patch(call, body)
-    return written(call, await call.run(call.writer.change, call.place, change, order))
+    reason = reason or f"Change windows {call.place.title}"
+    order = Order(call.caller, reason, if_match, strict=strict)
+    return _written(call, call.writer.change(call.place, _patch(call, body[0]), order))
 
 
-@router.delete(_POLICY, response_model=models.Change, responses={**_TAGGED, **_PROPOSED})
-async def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason = None) -> Response:
+@router.delete(_POLICY, **_CHANGES)
+def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason = None) -> Response:
     """Remove a policy from its file."""
     order = Order(call.caller, reason or f"Remove windows {call.place.title}", if_match)
-    return written(call, await call.run(call.writer.remove, call.place, order))
+    return _written(call, call.writer.remove(call.place, order))
 
 
 @router.post(
@@ -198,51 +200,41 @@ async def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason =
         {MERGE_PATCH: _OBJECT, JSON: _WINDOW_POLICY, YAML: _WINDOW_POLICY},
     ),
 )
-async def preview(call: ReadCluster, strict: Strict = False) -> Response:  # noqa: FBT002 - likewise
-    """Preview a change: findings and hours. Nothing is saved."""
-    body, media_type = await call.body(MERGE_PATCH, JSON, YAML)
-    order, place = Order(call.caller), call.place
-    if media_type == MERGE_PATCH:
-        change = _patch(call, body)
-    else:
-        new = _identified(call, bodies.parsed_policy(body, media_type))
-        snapshot = call.windows.snapshot
-        if (place.namespace, place.name) not in snapshot.policies:
-            file, made = await call.run(call.writer.preview_new, snapshot, place, new, order)
-            return _previewed(call, file, made, None, strict=strict)
-        change = _replaced(call, new, media_type)
-    stored = call.stored()
-    proposal = await call.run(call.writer.preview, stored, change, order)
-    return _previewed(call, stored.file, proposal, stored, strict=strict)
-
-
-def _previewed(
-    call: Call,
-    file: str,
-    proposal: Proposal,
-    stored: Stored | None,
+def preview(
+    call: ReadCluster,
     *,
-    strict: bool,
+    body: Annotated[Body, admission.body(MERGE_PATCH, JSON, YAML)],
+    strict: Strict = False,
 ) -> Response:
-    body = {
-        "policy": call.place.title,
+    """Preview a change: findings and hours. Nothing is saved."""
+    content, media_type = body
+    order, place, snapshot = Order(call.caller), call.place, call.windows.snapshot
+    headers: dict[str, str] = {}
+    new = None
+    if media_type != MERGE_PATCH:
+        new = _identified(call, bodies.parsed_policy(content, media_type))
+    if new is not None and (place.namespace, place.name) not in snapshot.policies:
+        file, proposal = call.writer.preview_new(snapshot, place, new, order)
+    else:
+        change = _patch(call, content) if new is None else _replaced(call, new, media_type)
+        stored = call.stored()
+        file, proposal = stored.file, call.writer.preview(stored, change, order)
+        headers["ETag"] = entity_tag(stored, json=True)
+    found = {
+        "policy": place.title,
         "file": file,
         "writable": not proposal.fails(strict=strict, urgent=False),
         "changes": proposal.changes_text,
         **proposed(proposal, file),
     }
-    headers: dict[str, str] = {}
-    # What is not there has no version.
-    if stored is not None:
-        headers["ETag"] = entity_tag(stored, json=True)
-    return as_json(body, headers=headers)
+    return as_json(found, headers=headers)
 
 
 @router.get(f"{_POLICY}/state", response_model=models.State, responses={**_TAGGED, **_KNOWN})
-async def get_state(call: ReadCluster, at: At = None) -> Response:
+def get_state(call: ReadCluster, at: At = None) -> Response:
     """Say whether a policy should be open by what is in Git, why, since when, until when."""
     found = at or call.windows.now()
-    record = await call.run(call.windows.evaluator.record, call.stored(), call.cluster, found)
+    record = call.windows.evaluator.record(call.stored(), call.cluster, found)
     return _unless_known(call, json_body(record), JSON)
 
 
@@ -250,10 +242,10 @@ async def get_state(call: ReadCluster, at: At = None) -> Response:
 async def get_pending(call: ReadCluster) -> Response:
     """Return the commits since a policy should have closed, and what its targets take of them."""
     stored, windows = call.stored(), call.windows
-    timetable = await call.run(windows.evaluator.timetable, stored, call.cluster)
+    timetable = await run_in_threadpool(windows.evaluator.timetable, stored, call.cluster)
     decision = timeline.decide(timetable, windows.now())
     tip = windows.snapshot.commit
-    waits = await call.run(windows.waiting.of, stored, call.cluster, decision, tip)
+    waits = await run_in_threadpool(windows.waiting.of, stored, call.cluster, decision, tip)
     if waits.asked is not None:
         # It goes on, whoever has gone away: the next caller has it sooner.
         await asyncio.wait([asyncio.wrap_future(waits.asked)], timeout=_PATIENCE)
@@ -262,19 +254,13 @@ async def get_pending(call: ReadCluster) -> Response:
 
 
 @router.get(f"{_POLICY}/rendered", response_model=models.Rendered)
-async def get_rendered(call: ReadPolicy) -> Response:
+def get_rendered(call: ReadPolicy) -> Response:
     """Return the directories that are rendered from a policy, and whether they are current."""
     stored = call.stored()
     renderer, commit = call.windows.renderer, call.windows.snapshot.commit
-    found = None if renderer is None else await call.run(renderer.check, commit, stored)
-    body = {
-        "policy": stored.title,
-        "file": stored.file,
-        "commit": commit,
-        "rendered": stages.records(found),
-        "inCluster": None,
-    }
-    return as_json(body)
+    found = None if renderer is None else renderer.check(commit, stored)
+    body = {"policy": stored.title, "file": stored.file, "commit": commit}
+    return as_json({**body, "rendered": stages.records(found), "inCluster": None})
 
 
 @router.get(
@@ -282,17 +268,17 @@ async def get_rendered(call: ReadPolicy) -> Response:
     response_model=models.Calendar,
     responses={200: {"content": {ICS: _TEXT, HTML: _TEXT}, **_ETAG}, **_KNOWN},
 )
-async def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
+def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
     """Say when a policy should be open by what is in Git: as JSON, as iCalendar, or as a page."""
-    return await calendar_as(call, preferred(call, (JSON, ICS, HTML)), start, days)
+    return calendar_as(call, _preferred(call, JSON, ICS, HTML), start, days)
 
 
-async def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
+def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
     """Answer with a policy's calendar in one form."""
     windows = call.windows
     period = Period(start or Today(windows.now()), days)
     drawn = windows.evaluator.calendar
-    body = await call.run(drawn, call.stored(), call.cluster, period, media_type)
+    body = drawn(call.stored(), call.cluster, period, media_type)
     headers: dict[str, str] = {}
     if media_type == HTML:
         # It carries its own style and script: apart from all else of this origin.
@@ -301,11 +287,11 @@ async def calendar_as(call: Call, media_type: str, start: date | None, days: int
 
 
 @router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
-async def list_overrides(call: ReadPolicy) -> Response:
+def list_overrides(call: ReadPolicy) -> Response:
     """Return the overrides that a policy has in Git: future, active and over."""
     stored = call.stored()
     try:
-        found = await call.run(overrides.listed, stored.config, call.windows.now())
+        found = overrides.listed(stored.config, call.windows.now())
     except InputError as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
     return as_json({"policy": stored.title, "overrides": [each.record() for each in found]})
@@ -319,13 +305,15 @@ async def list_overrides(call: ReadPolicy) -> Response:
     openapi_extra=_takes("The override.", {JSON: _OVERRIDE}),
     tags=["overrides"],
 )
-async def add_override(
-    call: OverridePolicy, if_match: IfMatch = None, idempotency_key: IdempotencyKey = None
+def add_override(
+    call: OverridePolicy,
+    body: Annotated[Body, admission.body(JSON)],
+    if_match: IfMatch = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Open or close a policy until a given time: in Git now, in a cluster once it is applied."""
-    body, _ = await call.body(JSON)
     try:
-        asked = models.Override.model_validate(bodies.parsed_object(body))
+        asked = models.Override.model_validate(bodies.parsed_object(body[0]))
     except ValidationError as error:
         raise problems.invalid(error) from None
     now = call.windows.now()
@@ -335,40 +323,50 @@ async def add_override(
     change = partial(overrides.made, request=request, at=now)
     # Path and body: the same key for another override is refused.
     url = call.request.url
-    digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + body).hexdigest()
-    order = Order(call.caller, asked.reason, if_match, urgent=True, override=name)
-    order = replace(order, key=idempotency_key, digest=digest)
-    outcome = await call.run(call.writer.change, call.place, change, order)
-    return written(call, outcome, HTTPStatus.CREATED)
+    digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + body[0]).hexdigest()
+    order = Order(
+        call.caller,
+        asked.reason,
+        if_match,
+        urgent=True,
+        key=idempotency_key,
+        digest=digest,
+        override=name,
+    )
+    return _written(call, call.writer.change(call.place, change, order), HTTPStatus.CREATED)
 
 
-@router.delete(
-    f"{_POLICY}/overrides/{{override}}",
-    response_model=models.Change,
-    responses={**_TAGGED, **_PROPOSED},
-    tags=["overrides"],
-)
-async def end_override(
+@router.delete(f"{_POLICY}/overrides/{{override}}", tags=["overrides"], **_CHANGES)
+def end_override(
     call: OverrideCluster, name: OverrideName, reason: Reason = None, if_match: IfMatch = None
 ) -> Response:
     """End an override: remove it from the file."""
     change = partial(overrides.ended, name=name, cluster=call.cluster)
     reason = reason or f"End override {name} of {call.place.title}"
     order = Order(call.caller, reason, if_match, urgent=True, override=name)
-    return written(call, await call.run(call.writer.change, call.place, change, order))
+    return _written(call, call.writer.change(call.place, change, order))
 
 
 @router.get("/fleet", response_model=models.Fleet, tags=["fleet"])
-async def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
+def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
     """Say what should be open now by what is in Git, for all policies and clusters, by page."""
-    return as_json(await call.run(_fleet, call, start, limit))
+    windows = call.windows
+    now, snapshot = windows.now(), windows.snapshot
+    rows: list[dict[str, object]] = []
+    count = 0
+    for stored in snapshot.every():
+        clusters: tuple[str | None, ...] = windows.evaluator.clusters(stored) or (None,)
+        # Rows are counted over all policies: this one may begin before the page does.
+        first = max(start - count, 0)
+        shown = clusters[first : first + limit - len(rows)]
+        rows += [_row(call, stored, cluster, now) for cluster in shown]
+        count += len(clusters)
+    at = now.isoformat(timespec="seconds")
+    body = {"commit": snapshot.commit, "at": at, "count": count, "rows": rows}
+    return as_json({**body, "next": _next(start + limit, count)})
 
 
-def written(
-    call: Call,
-    outcome: Outcome,
-    status: HTTPStatus = HTTPStatus.OK,
-) -> Response:
+def _written(call: Call, outcome: Outcome, status: HTTPStatus = HTTPStatus.OK) -> Response:
     """Answer with what became of a change."""
     call.note(outcome)
     headers: dict[str, str] = {}
@@ -382,14 +380,10 @@ def written(
     return as_json(outcome.record(), status, headers)
 
 
-def preferred(call: Call, offered: tuple[str, ...]) -> str:
+def _preferred(call: Call, *offered: str) -> str:
     """Return the media type that the caller wants most (RFC 9110, 12.5.1), else a Problem."""
-    accept = call.request.headers.get("accept", "")
-    wanted: dict[str, float] = {}
-    # `text/html;level=1` and the like are taken for the type alone.
-    for part in (accept.strip() or "*/*").split(","):
-        name, *parameters = (each.strip().lower() for each in part.split(";"))
-        wanted[name] = _weight(parameters)
+    accept = call.request.headers.get("accept", "").strip() or "*/*"
+    wanted = dict(map(_weighed, accept.split(",")))
 
     def quality(media_type: str) -> float:
         # By the most specific range for it.
@@ -399,19 +393,19 @@ def preferred(call: Call, offered: tuple[str, ...]) -> str:
     # Of two that are as welcome, the one that is offered first.
     best = max(offered, key=quality)
     if quality(best) <= 0:
-        names = ", ".join(offered)
-        raise Problem(HTTPStatus.NOT_ACCEPTABLE, f"available formats: {names}")
+        detail = f"available formats: {', '.join(offered)}"
+        raise Problem(HTTPStatus.NOT_ACCEPTABLE, detail)
     return best
 
 
-def _weight(parameters: list[str]) -> float:
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return float(parameter.removeprefix("q="))
-            except ValueError:
-                return 0.0
-    return 1.0
+def _weighed(part: str) -> tuple[str, float]:
+    """Read `text/html;q=0.8`; other parameters are left out, as in `text/html;level=1`."""
+    name, *parameters = (each.strip().lower() for each in part.split(";"))
+    weight = next((each for each in parameters if each.startswith("q=")), "q=1")
+    try:
+        return name, float(weight.removeprefix("q="))
+    except ValueError:
+        return name, 0.0
 
 
 def _content(stored: Stored) -> bytes:
@@ -441,12 +435,6 @@ def _unless_known(
     if media_type != JSON:
         media_type = f"{media_type}; charset=utf-8"
     return Response(body, headers=headers, media_type=media_type)
-
-
-async def _policy(call: Call, *taken: str) -> tuple[KubeObject, str]:
-    """Return the policy that a body is, which must be that of the path, and its media type."""
-    body, media_type = await call.body(*taken)
-    return _identified(call, bodies.parsed_policy(body, media_type)), media_type
 
 
 def _identified(call: Call, new: KubeObject) -> KubeObject:
@@ -507,33 +495,7 @@ def _listed(stored: Stored) -> dict[str, object]:
 
 
 def _next(after: int, count: int) -> str | None:
-    if after >= count:
-        return None
-    return str(after)
-
-
-def _fleet(call: Call, start: int, limit: int) -> dict[str, object]:
-    windows = call.windows
-    now = windows.now()
-    snapshot = windows.snapshot
-    rows: list[dict[str, object]] = []
-    count = 0
-    for stored in snapshot.every():
-        clusters: tuple[str | None, ...] = windows.evaluator.clusters(stored) or (None,)
-        # Rows are counted over all policies: this one may begin before the page does.
-        first = max(start - count, 0)
-        rows += [
-            _row(call, stored, cluster, now)
-            for cluster in clusters[first : first + limit - len(rows)]
-        ]
-        count += len(clusters)
-    return {
-        "commit": snapshot.commit,
-        "at": now.isoformat(timespec="seconds"),
-        "count": count,
-        "rows": rows,
-        "next": _next(start + limit, count),
-    }
+    return str(after) if after < count else None
 
 
 def _row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> dict[str, object]:

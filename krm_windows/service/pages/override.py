@@ -14,7 +14,7 @@ from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.proposal import Proposal, Turn
 from krm_windows.plan import clocks
 from krm_windows.service import models, parameters, routing
-from krm_windows.service.admission import Call, OverrideCluster, OverridePolicy, ReadPolicy
+from krm_windows.service.admission import Call, Fields, OverrideCluster, OverridePolicy, ReadPolicy
 from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form
 from krm_windows.service.pages.rendering import page
@@ -39,9 +39,7 @@ _NO_REASON = "Give a reason in one line; everyone who waits can read it."
 
 
 @router.get(_OVERRIDE)
-async def show_override_form(
-    call: OverrideCluster, state: Annotated[str, Query()] = "open"
-) -> Response:
+def show_override_form(call: OverrideCluster, state: Annotated[str, Query()] = "open") -> Response:
     """Show the form."""
     # So that a tired reader can confirm it as it is.
     first = {"state": state, "for": "2h", "cluster": call.cluster or ""}
@@ -51,19 +49,18 @@ async def show_override_form(
 
 # Apart from making it: what is checked has not happened, so that no line of the log says it did.
 @router.post(f"{_OVERRIDE}/check")
-async def check_override(call: ReadPolicy) -> Response:
+def check_override(call: ReadPolicy, fields: Fields) -> Response:
     """Show what an override would do, to be confirmed; or the form, with what is wrong."""
     stored = call.stored()
-    sent = await call.form()
-    form = _sent_form(sent)
+    form = _sent_form(fields)
     # From the confirmation back to the form, with all that was typed.
-    if sent.get("edit"):
+    if fields.get("edit"):
         return _answer(call, stored, form)
     now = call.windows.now()
     request = _request(call, stored, form, now)
     if request is None:
         return _answer(call, stored, form)
-    proposal = await call.run(_preview, call, stored, form, request, now)
+    proposal = _preview(call, stored, form, request, now)
     if proposal is None or form.fails:
         return _answer(call, stored, form)
     values = {
@@ -77,49 +74,48 @@ async def check_override(call: ReadPolicy) -> Response:
 
 
 @router.post(_OVERRIDE)
-async def make_override(call: OverridePolicy) -> Response:
+def make_override(call: OverridePolicy, fields: Fields) -> Response:
     """Make the override that was confirmed."""
     stored = call.stored()
     # Hidden fields come back as anything: they are read as if they had been typed.
-    form = _sent_form(await call.form())
+    form = _sent_form(fields)
     now = call.windows.now()
     request = _request(call, stored, form, now)
     if request is None:
         return _answer(call, stored, form)
     order = Order(call.caller, request.reason, urgent=True, override=request.name)
     change = partial(overrides.made, request=request, at=now)
-    outcome = await call.run(forms.try_change, call, form, change, order)
+    outcome = forms.try_change(call, form, change, order)
     if outcome is not None:
         return forms.done(call, outcome)
     # Whatever changed since it was confirmed: the form says it, with all that was typed.
     stored = call.stored()
-    await call.run(_preview, call, stored, form, request, now)
+    _preview(call, stored, form, request, now)
     return _answer(call, stored, form)
 
 
 @router.post(f"{_OVERRIDE}/end")
-async def end_override_on_page(call: OverrideCluster) -> Response:
+def end_override_on_page(call: OverrideCluster, fields: Fields) -> Response:
     """End an override, or take one away that is over."""
     # In a field and not in the path: a name may be any key of YAML.
-    name = (await call.form()).get("override", "")
+    name = fields.get("override", "")
     if not name:
         raise bad_request("the form does not name the override to end")
     change = partial(overrides.ended, name=name, cluster=call.cluster)
     # Ended in a hurry, as it was made: the message says what and where.
-    return await _made(call, change, f"End override {name} of {call.place.title}", name)
+    return _made(call, change, f"End override {name} of {call.place.title}", name)
 
 
 @router.post(f"{_OVERRIDE}/prune")
-async def prune_overrides(call: OverridePolicy) -> Response:
+def prune_overrides(call: OverridePolicy, _: Fields) -> Response:
     """Take all overrides away that are over."""
-    await call.form()
     change = partial(overrides.pruned, at=call.windows.now())
-    return await _made(call, change, f"Remove overrides of {call.place.title} that are over")
+    return _made(call, change, f"Remove overrides of {call.place.title} that are over")
 
 
-async def _made(call: Call, change: Change, reason: str, name: str | None = None) -> Response:
+def _made(call: Call, change: Change, reason: str, name: str | None = None) -> Response:
     order = Order(call.caller, reason, urgent=True, override=name)
-    outcome = await call.run(call.writer.change, call.place, change, order)
+    outcome = call.writer.change(call.place, change, order)
     call.note(outcome)
     return forms.done(call, outcome)
 

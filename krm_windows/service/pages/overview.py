@@ -53,7 +53,7 @@ class Row:
 
 
 @router.get("/")
-async def show_overview(
+def show_overview(
     call: Read,
     words: Annotated[str, Query(alias="q")] = "",
     # A form that is sent with nothing chosen has an empty text.
@@ -61,7 +61,7 @@ async def show_overview(
     start: Continue = 0,
 ) -> Response:
     """Show what is open now."""
-    found = await call.run(_values, call, words, state, start)
+    found = _values(call, words, state, start)
     return page(call, "overview.html", found)
 
 

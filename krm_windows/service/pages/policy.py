@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -35,7 +35,7 @@ router = routing.pages()
 
 
 @router.get(_POLICY)
-async def show_policy(
+def show_policy(
     call: ReadCluster,
     start: From = None,
     days: Days = 7,
@@ -47,20 +47,19 @@ async def show_policy(
     """Show a policy: its state, calendar, rules and changes."""
     stored = call.stored()
     period = Period(start or Today(call.windows.now()), days)
-    values = await call.run(_values, call, stored, period, saved, check)
+    values = _values(call, stored, period, saved, check)
     return page(call, "policy.html", values)
 
 
-@router.get(f"{_POLICY}/calendar.json")
-async def show_calendar_json(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
-    """Answer with a policy's calendar as JSON, whatever a browser would rather have."""
-    return await handlers.calendar_as(call, JSON, start, days)
-
-
-@router.get(f"{_POLICY}/calendar.ics")
-async def show_calendar_ics(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
-    """Answer with a policy's calendar as iCalendar, whatever a browser would rather have."""
-    return await handlers.calendar_as(call, ICS, start, days)
+@router.get(f"{_POLICY}/calendar.{{ending}}")
+def show_calendar(
+    call: ReadCluster,
+    ending: Annotated[Literal["json", "ics"], Path()],
+    start: From = None,
+    days: Days = 7,
+) -> Response:
+    """Answer with a policy's calendar in one form, whatever a browser would rather have."""
+    return handlers.calendar_as(call, {"json": JSON, "ics": ICS}[ending], start, days)
 
 
 def _values(

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from krm_windows.service import routing
 from krm_windows.service.access import COOKIE
-from krm_windows.service.admission import Anybody
+from krm_windows.service.admission import Anybody, Fields
 from krm_windows.service.pages import rendering
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.problems import Problem
@@ -21,15 +21,14 @@ router = routing.pages()
 
 
 @router.get("/ui/login")
-async def show_login(call: Anybody, back: _Next = "") -> Response:
+def show_login(call: Anybody, back: _Next = "") -> Response:
     """Show the form to sign in."""
     return page(call, "login.html", {"problem": None, "back": back})
 
 
 @router.post("/ui/login")
-async def begin_session(call: Anybody, back: _Next = "") -> Response:
+def begin_session(call: Anybody, fields: Fields, back: _Next = "") -> Response:
     """Let a browser in: a cookie for whoever has a token."""
-    fields = await call.form()
     try:
         cookie = call.service.access.begin_session(fields.get("token", "").strip())
     except Problem:
@@ -44,16 +43,15 @@ async def begin_session(call: Anybody, back: _Next = "") -> Response:
 
 
 @router.post("/ui/logout")
-async def end_session(call: Anybody) -> Response:
+def end_session(call: Anybody, _: Fields) -> Response:
     """Forget a browser."""
-    await call.form()
     response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
     response.delete_cookie(COOKIE, secure=call.windows.settings.secure, httponly=True)
     return response
 
 
 @router.get("/ui/assets/{asset}")
-async def get_asset(_: Anybody, name: Annotated[str, Path(alias="asset")]) -> Response:
+def get_asset(_: Anybody, name: Annotated[str, Path(alias="asset")]) -> Response:
     """Answer with a file that pages load."""
     for each in rendering.assets().values():
         # Another digest is an older version, which is gone: the page that asks is older, too.

@@ -11,7 +11,7 @@ from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
 from krm_windows.preview.difference import alike
 from krm_windows.service import parameters, routing
-from krm_windows.service.admission import Call, ReadWindow, WriteWindow
+from krm_windows.service.admission import Call, Fields, ReadWindow, WriteWindow
 from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
@@ -28,7 +28,7 @@ _PLACES = {name: name for name in FIELDS} | {"": "closes"}
 
 
 @router.get(_WINDOW)
-async def show_window_form(call: WriteWindow) -> Response:
+def show_window_form(call: WriteWindow) -> Response:
     """Show the form with the window as it is."""
     stored = call.stored()
     texts = _texts(call, stored, call.window)
@@ -41,19 +41,19 @@ async def show_window_form(call: WriteWindow) -> Response:
 
 # Apart from saving: it changes nothing, so that no line of the log says it did.
 @router.post(f"{_WINDOW}/preview")
-async def preview_window(call: ReadWindow) -> Response:
+def preview_window(call: ReadWindow, fields: Fields) -> Response:
     """Say what would come of the change."""
     stored = call.stored()
-    form = _sent_form(call, stored, await call.form())
-    proposal = await call.run(_preview, call, stored, form)
+    form = _sent_form(call, stored, fields)
+    proposal = _preview(call, stored, form)
     return _answer(call, stored, form, proposal, "preview")
 
 
 @router.post(_WINDOW)
-async def save_window(call: WriteWindow) -> Response:
+def save_window(call: WriteWindow, fields: Fields) -> Response:
     """Save the change, or say why not."""
     stored = call.stored()
-    form = _sent_form(call, stored, await call.form())
+    form = _sent_form(call, stored, fields)
     try:
         form.texts["reason"] = parameters.line(form.texts["reason"])
     except ValueError:
@@ -61,7 +61,7 @@ async def save_window(call: WriteWindow) -> Response:
     if not form.fails:
         # Only the version that the form was made from is changed (RFC 9110, 13.1.1).
         order = Order(call.caller, form.texts["reason"], if_match=form.etag)
-        outcome = await call.run(forms.try_change, call, form, _change(call, form), order)
+        outcome = forms.try_change(call, form, _change(call, form), order)
         if outcome is not None and outcome.commit is not None:
             return forms.done(call, outcome)
         if outcome is not None:
@@ -69,8 +69,8 @@ async def save_window(call: WriteWindow) -> Response:
     # Read again: another commit may be what was in the way.
     stored = call.stored()
     if form.is_conflict:
-        await call.run(_take_over, call, stored, form)
-    proposal = await call.run(_preview, call, stored, form)
+        _take_over(call, stored, form)
+    proposal = _preview(call, stored, form)
     return _answer(call, stored, form, proposal, "save")
 
 

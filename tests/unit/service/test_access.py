@@ -573,7 +573,9 @@ def test_whoever_is_not_known_gets_nothing(
 ) -> None:
     """Of no route, but for those that everybody may ask."""
     client, _ = signing_in(serve, tmp_path)
-    target = path.format(namespace="flux-system", name="week", override="o", asset="x")
+    target = path.format(
+        namespace="flux-system", name="week", override="o", asset="x", ending="ics"
+    )
     for method in methods:
         status = client.ask(method, target, b"", content_type=FORM_TYPE).status
         assert (status == 401) is (path not in OPEN or (method, path) == ("POST", "/ui/login"))
