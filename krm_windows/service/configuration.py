@@ -13,22 +13,19 @@ from pydantic import (
     IPvAnyAddress,
     NonNegativeInt,
     PositiveInt,
-    SecretStr,
     ValidationError,
     model_validator,
 )
-from pydantic.dataclasses import dataclass
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from krm_windows.flux import Given
 from krm_windows.krm import InputError, documents
-from krm_windows.service import proposals
 from krm_windows.service.access import EVERYTHING, Caller, Provider, Proxy, Scope, Ways
 from krm_windows.service.problems import invalid_words
 from krm_windows.service.proposals import PullRequests
 from krm_windows.service.rendering import Renew
 from krm_windows.service.settings import SERVICE, Clusters, Limits, Settings
-from krm_windows.system import addresses, bounded, programs
+from krm_windows.system import addresses, bounded
 from krm_windows.system.git_branch import Person
 from krm_windows.system.reading import SUFFIXES
 
@@ -73,38 +70,6 @@ def _clusters(found: Clusters) -> Clusters:
     return found
 
 
-@dataclass(frozen=True, config={"extra": "forbid"})
-class Proposals:
-    """Where pull requests are opened: at a forge, with a token, or by a program."""
-
-    url: str | None = None
-    token: SecretStr | None = None
-    tokenFile: Path | None = None  # noqa: N815 - as the file has it
-    command: str | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if (self.url is None) is (self.command is None):
-            raise ValueError("give url, or command, and not both")
-        if self.url is not None and (self.token is None) is (self.tokenFile is None):
-            raise ValueError("url needs tokenFile, or a token in the environment")
-        return self
-
-    def opener(self) -> PullRequests:
-        """Return what opens pull requests; raises InputError, WorkspaceError or OSError."""
-        if self.url is not None:
-            if self.tokenFile is not None:
-                # Now, and not at the first change: it is read again for each, as it may be
-                # replaced.
-                bounded.read_file(self.tokenFile, most=_MOST)
-            return proposals.forge(self.url, self.tokenFile or self.token or SecretStr(""))
-        program = str(self.command)
-        found = program if Path(program).is_absolute() else programs.find(program)
-        if found is None:
-            raise InputError(f"{program}: no such program")
-        return proposals.Command(found)
-
-
 class Configuration(BaseSettings):
     """What a service is started with; each field may be in the environment, `KRM_WINDOWS_REPO`."""
 
@@ -120,7 +85,7 @@ class Configuration(BaseSettings):
     clusters: Annotated[Clusters, AfterValidator(_clusters)] | None = None
     remote: str | None = None
     fetchSeconds: PositiveInt = 30  # noqa: N815 - likewise
-    proposals: Proposals | None = None
+    proposals: PullRequests | None = None
     host: IPvAnyAddress = IPv4Address("127.0.0.1")
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
     tlsByProxy: bool = False  # noqa: N815 - likewise
@@ -164,7 +129,7 @@ class Configuration(BaseSettings):
         )
 
     def settings(self, renew: Renew) -> Settings:
-        """Return what is served, and how; raises what `Proposals.opener` does."""
+        """Return what is served, and how."""
         return Settings(
             directory=self.repo,
             branch=self.branch,
@@ -173,7 +138,7 @@ class Configuration(BaseSettings):
             remote=self.remote,
             renew=renew,
             clusters=self.clusters,
-            pull_requests=self.proposals.opener() if self.proposals is not None else None,
+            pull_requests=self.proposals,
             public_url=self.publicUrl,
             # Where everybody is let in, no other name may lead here (DNS rebinding).
             hosts=frozenset(addresses.LOCAL) if self.is_open else None,

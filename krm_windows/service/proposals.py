@@ -2,11 +2,11 @@
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Self
 
-from pydantic import SecretStr
+from pydantic import SecretStr, model_validator
+from pydantic.dataclasses import dataclass
 
 from krm_windows.forge import http
 from krm_windows.system import addresses, bounded, programs
@@ -20,8 +20,7 @@ _MOST = 1 << 20
 _LIMITS = Limits(60.0, _MOST)
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(NamedTuple):
     """What is proposed: the branch with the commit, the branch it is for, and what it says."""
 
     head: str
@@ -30,77 +29,72 @@ class Proposed:
     body: str
 
 
-class PullRequests(Protocol):
-    """Opens pull requests."""
+@dataclass(frozen=True, config={"extra": "forbid"})
+class PullRequests:
+    """Where pull requests are opened: at a forge, with a token, or by a program.
+
+    `url` is a repository in the REST interface that GitHub, Gitea and Forgejo share, such as
+    `https://api.github.com/repos/acme/fleet`.
+    """
+
+    url: str | None = None
+    token: SecretStr | None = None
+    tokenFile: Path | None = None  # noqa: N815 - as the file has it
+    command: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Refuse what could open none: now, and not at the first change."""
+        if (self.url is None) is (self.command is None):
+            raise ValueError("give url, or command, and not both")
+        if self.command is not None and programs.find(self.command) is None:
+            raise ValueError(f"{self.command}: no such program")
+        if self.url is not None:
+            if (self.token is None) is (self.tokenFile is None):
+                raise ValueError("url needs tokenFile, or a token in the environment")
+            # The token would be sent for everybody to read.
+            addresses.confidential(self.url)
+            self._secret()
+        return self
 
     def open(self, proposed: Proposed) -> str:
         """Open one; return its address. Raises RemoteError where it cannot be opened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forge:
-    """The REST interface that GitHub, Gitea and Forgejo share.
-
-    `address` is that of a repository: `https://api.github.com/repos/acme/fleet`.
-    """
-
-    address: str
-    token: Path | SecretStr
-
-    def open(self, proposed: Proposed) -> str:
-        """Open a pull request (POST /repos/{owner}/{repo}/pulls)."""
-        content: http.Record = {
-            "head": proposed.head,
-            "base": proposed.base,
-            "title": proposed.title,
-            "body": proposed.body,
-        }
         try:
-            answer = self._client().send("POST", "pulls", content)
-            address = http.text(http.record(answer.value), "html_url")
+            if self.url is not None:
+                return self._sent(self.url, proposed)
+            return _run(str(self.command), proposed)
         except WorkspaceError as error:
             raise RemoteError(f"the pull request failed: {error}") from None
-        if not address:
-            raise RemoteError("the pull request failed: the forge returned no URL for it")
-        return address
 
-    def _client(self) -> http.Client:
+    def _sent(self, url: str, proposed: Proposed) -> str:
+        """Send it to the forge (POST /repos/{owner}/{repo}/pulls)."""
         try:
-            token = _read(self.token)
+            token = self._secret()
         except OSError as error:
             raise WorkspaceError(f"its token cannot be read: {error.strerror}") from None
         # Gitea takes this form alone, GitHub both. Sent once: whether a request that failed has
         # opened one is not known, and a person waits for the answer.
-        return http.Client(self.address, "Authorization", f"token {token}", tries=1)
+        client = http.Client(url, "Authorization", f"token {token}", tries=1)
+        answer = client.send("POST", "pulls", proposed._asdict())
+        address = http.text(http.record(answer.value), "html_url")
+        if not address:
+            raise WorkspaceError("the forge returned no URL for it")
+        return address
+
+    def _secret(self) -> str:
+        if self.tokenFile is None:
+            return self.token.get_secret_value() if self.token is not None else ""
+        # Each time, as it may be replaced.
+        return bounded.read_file(self.tokenFile, most=_MOST).decode(errors="replace").strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A program that opens pull requests: it is called with head, base, title and body."""
-
-    program: str
-
-    def open(self, proposed: Proposed) -> str:
-        """Run it; the last line that it prints is the address."""
-        arguments = [proposed.head, proposed.base, proposed.title, proposed.body]
-        ended = programs.run([self.program, *arguments], environment=os.environ, limits=_LIMITS)
-        if ended.code != 0:
-            raise RemoteError(f"the pull request failed: {ended.last_line}")
-        return ended.output.decode(errors="replace").strip().rpartition("\n")[2]
-
-
-def _read(token: Path | SecretStr) -> str:
-    if isinstance(token, SecretStr):
-        return token.get_secret_value()
-    # Each time, as it may be replaced.
-    return bounded.read_file(token, most=_MOST).decode(errors="replace").strip()
-
-
-def forge(address: str, token: Path | SecretStr) -> Forge:
-    """Return what opens pull requests; raises WorkspaceError for an address that is not safe."""
-    # The token would be sent for everybody to read.
-    addresses.confidential(address)
-    return Forge(address, token)
+def _run(program: str, proposed: Proposed) -> str:
+    """Run a program with head, base, title and body; it prints the address last."""
+    command = [programs.find(program) or program, *proposed]
+    ended = programs.run(command, environment=os.environ, limits=_LIMITS)
+    if ended.code != 0:
+        raise WorkspaceError(ended.last_line)
+    return ended.output.decode(errors="replace").strip().rpartition("\n")[2]
 
 
 def branch_name(namespace: str, name: str, commit: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from krm_windows.cli import main, rendered
 from krm_windows.service import access, application, server
-from krm_windows.service.proposals import Command, Forge
+from krm_windows.service.proposals import PullRequests
 from krm_windows.service.settings import Clusters
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
@@ -288,18 +288,17 @@ clusters: {directories: clusters/*, sources: [fleet=.]}
     assert settings.committer == Person("Bot", "bot@example.com")
     assert settings.renew is rendered.renew
     assert settings.clusters == Clusters("clusters/*", ("fleet=.",))
-    assert isinstance(settings.pull_requests, Command)
-    assert Path(settings.pull_requests.program).is_absolute()
+    assert settings.pull_requests == PullRequests(command="sh")
     token = tmp_path / "token"
     token.write_text("secret")
     forge = "proposals: {url: https://forge.example.com/repos/a/b"
     requests = start(f"{content}{forge}, tokenFile: {token}}}").windows.settings.pull_requests
-    assert requests == Forge("https://forge.example.com/repos/a/b", token)
+    assert requests == PullRequests(url="https://forge.example.com/repos/a/b", tokenFile=token)
     assert start("").windows.settings.pull_requests is None
     # A secret need not be in the file.
     monkeypatch.setenv("KRM_WINDOWS_PROPOSALS__TOKEN", "other")
     requests = start(f"{content}{forge}}}").windows.settings.pull_requests
-    assert isinstance(requests, Forge)
+    assert requests is not None
     assert "other" not in repr(requests)
     assert requests.token == SecretStr("other")
 

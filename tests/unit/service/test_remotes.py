@@ -179,14 +179,14 @@ def test_a_pull_request_changes_nothing(
     tmp_path: Path,
 ) -> None:
     """It is proposed on a branch of its own, with the address that the program printed."""
-    from krm_windows.service.proposals import Command  # noqa: PLC0415
+    from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
 
     program = tmp_path / "propose"
     program.write_text(
         f'#!{sys.executable}\nimport sys\nprint("https://forge.test/1?" + sys.argv[1])\n'
     )
     program.chmod(0o755)
-    client = serve(remote="origin", pull_requests=Command(str(program)))
+    client = serve(remote="origin", pull_requests=PullRequests(command=str(program)))
     before = git("rev-parse", "main").strip()
     done = patch(client, "Fri 12:00")
     assert done.status == 202
@@ -221,16 +221,19 @@ def test_a_pull_request_that_fails_leaves_no_branch(
     tool: Callable[[str], Path],
 ) -> None:
     """Whatever the reason is: nobody would look at it."""
-    from krm_windows.service.proposals import Command, Forge  # noqa: PLC0415
+    from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
 
     assert git
+    gone = remote / "gone"
+    gone.write_text("secret")
     ways = {
-        "program": (Command(str(tool("false"))), 502),
-        "token": (Forge("http://127.0.0.1:9/repos/a/b", remote / "gone"), 502),
+        "program": (PullRequests(command=str(tool("false"))), 502),
+        "token": (PullRequests(url="http://127.0.0.1:9/repos/a/b", tokenFile=gone), 502),
         "disk": (Fails(OSError(28, "No space left on device")), 503),
         "bug": (Fails(ValueError("odd")), 500),
     }
     requests, status = ways[way]
+    gone.unlink()
     client = serve(remote="origin", pull_requests=requests)
     done = patch(client, "Fri 12:00")
     assert done.status == status
@@ -247,13 +250,13 @@ def test_a_key_is_known_of_what_was_proposed(
     tool: Callable[[str], Path],
 ) -> None:
     """After a restart, too: one pull request, which is proposed until it is merged."""
-    from krm_windows.service.proposals import Command  # noqa: PLC0415
+    from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
 
     assert git
     body = {"state": "open", "for": "2h", "reason": "fix"}
     answers = []
     for number in range(4):
-        client = serve(remote="origin", pull_requests=Command(str(tool("true"))))
+        client = serve(remote="origin", pull_requests=PullRequests(command=str(tool("true"))))
         if number == 3:
             at(remote, "branch", "--force", "main", answers[0].json()["commit"])
             client.windows.fetch()
@@ -297,7 +300,7 @@ def test_a_forge_is_asked_for_a_pull_request(
         thread.start()
         try:
             address = f"http://127.0.0.1:{server.server_port}/repos/acme/fleet"
-            forge = proposals.forge(address, tmp_path / "token")
+            forge = proposals.PullRequests(url=address, tokenFile=tmp_path / "token")
             client = serve(remote="origin", pull_requests=forge)
             done = patch(client, "Fri 12:00")
             refused = patch(client, "Fri 13:00")

@@ -50,7 +50,7 @@ def server(status: int, headers: Mapping[str, str], body: bytes) -> Iterator[tup
 
 def _propose(address: str, folder: Path) -> None:
     (folder / "token").write_text("secret\n")
-    forge = proposals.forge(address, folder / "token")
+    forge = proposals.PullRequests(url=address, tokenFile=folder / "token")
     with pytest.raises(RemoteError, match=r"^the pull request failed: ") as raised:
         forge.open(Proposed("head", "main", "title", "body"))
     assert "secret" not in str(raised.value)

@@ -1,9 +1,9 @@
 """Which addresses are asked, and what is said of the others."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from krm_windows.forge import connect
 from krm_windows.service import keys, proposals
@@ -17,7 +17,7 @@ def _forge(address: str) -> object:
 
 
 def _proposals(address: str) -> object:
-    return proposals.forge(address, Path("token"))
+    return proposals.PullRequests(url=address, token=SecretStr("x"))
 
 
 def _keys(address: str) -> object:
