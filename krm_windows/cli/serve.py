@@ -50,7 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Serve until a signal comes."""
     # The extra `server`: no other command needs it.
-    from krm_windows.service import access, application, configuration, server  # noqa: PLC0415
+    from krm_windows.service import access, application, server, settings  # noqa: PLC0415
     from krm_windows.service.log import Log  # noqa: PLC0415
     from krm_windows.service.windows import Windows  # noqa: PLC0415
 
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("--repo DIR or --config FILE is required")
     names = ("repo", "host", "port", "tokens")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
-    found = configuration.read(arguments.config, given)
-    windows = Windows(found.settings(rendered.renew))
+    found = settings.read(arguments.config, given)
+    windows = Windows(found, rendered.renew)
     ways = found.ways(windows.branch.person())
     secret = access.kept_secret(windows.folder)
     made = application.make(windows, access.Access(ways, secret), Log(output.log_record))

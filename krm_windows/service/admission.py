@@ -23,6 +23,7 @@ from krm_windows.service.rates import Rate
 from krm_windows.service.settings import SERVICE
 from krm_windows.service.windows import Windows
 from krm_windows.service.writing import Outcome, Place, Writer
+from krm_windows.system import addresses
 
 Body = tuple[bytes, str]
 """What comes with a request, and its media type."""
@@ -33,6 +34,11 @@ _ALWAYS = ("/healthz", "/readyz", "/metrics")
 # Of who fails to say who they are, from one address: enough for typing errors.
 _FAILURES_A_MINUTE = 60
 _MOST_FIELDS = 200
+# Bytes of a body, and seconds in which it has to be here.
+_MOST_BODY = 1 << 20
+_RECEIVE_SECONDS = 10.0
+# Of each caller: answers of which each costs a millisecond or so.
+_READS_A_MINUTE = 60_000
 _TOKEN = HTTPBearer(
     scheme_name="token",
     auto_error=False,
@@ -96,19 +102,19 @@ class Service:
 
     def __post_init__(self) -> None:
         """Begin to count, each caller from nothing."""
-        limits = self.windows.settings.limits
+        settings = self.windows.settings
         self.writer = Writer(self.windows)
-        self.reads, self.writes = Rate(limits.reads_a_minute), Rate(limits.writes_a_minute)
+        self.reads, self.writes = Rate(_READS_A_MINUTE), Rate(settings.rate)
         self.failures = Rate(_FAILURES_A_MINUTE)
 
     async def admit(self, request: Request, scope: Scope | None) -> Call:
         """Let a request in that takes a scope, or None; raises Problem."""
         settings = self.windows.settings
-        # Another site could have its name lead here (DNS rebinding).
-        if settings.hosts is not None and _host(request) not in settings.hosts:
+        # Where everybody is let in, no other name may lead here (DNS rebinding).
+        if settings.is_open and _host(request) not in addresses.LOCAL:
             raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
         if request.method != "GET":
-            _check_origin(request, settings.public_url)
+            _check_origin(request, settings.publicUrl)
         logged: dict[str, object] = request.state.logged
         request.state.scope = scope
         # Whether the service lives is asked by programs that have no token.
@@ -217,19 +223,17 @@ async def _body(request: Request, taken: Sequence[str]) -> Body:
         raise Problem(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be one of {', '.join(taken)}"
         )
-    service: Service = request.app.state.service
-    limits = service.windows.settings.limits
     body = bytearray()
     # Where it is refused, the rest of it is not waited for.
     closing = {"Connection": "close"}
     try:
-        async with asyncio.timeout(limits.receive_seconds):
+        async with asyncio.timeout(_RECEIVE_SECONDS):
             async for part in request.stream():
                 body += part
-                if len(body) > limits.body:
+                if len(body) > _MOST_BODY:
                     raise Problem(
                         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                        f"the body must have at most {limits.body} bytes",
+                        f"the body must have at most {_MOST_BODY} bytes",
                         headers=closing,
                     )
     except TimeoutError:

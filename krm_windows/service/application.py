@@ -26,6 +26,9 @@ from krm_windows.service.problems import Problem, as_response
 from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
 
+# How often the branch is looked at, and Git asked whether there is anything to be packed.
+_POLL_SECONDS = 1.0
+_MAINTAIN_SECONDS = 3600.0
 _REFUSALS = (Problem, RequestValidationError, HTTPException, WorkspaceError, OSError, Exception)
 
 
@@ -43,7 +46,7 @@ def make(windows: Windows, access: Access, log: Log | None = None) -> ASGIApp:
     )
     application.state.service = service
     # Outermost, so that no answer lacks its headers.
-    return Guard(application, service.log, secure=windows.settings.secure)
+    return Guard(application, service.log, secure=windows.settings.tlsByProxy)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -105,9 +108,9 @@ def _not_allowed(request: Request) -> Problem:
 async def _polling(windows: Windows) -> AsyncIterator[None]:
     """Look at the branch, and at its remote, while the application runs."""
     settings = windows.settings
-    works = [(windows.poll, settings.poll_seconds), (windows.maintain, settings.maintain_seconds)]
+    works = [(windows.poll, _POLL_SECONDS), (windows.maintain, _MAINTAIN_SECONDS)]
     if settings.remote is not None:
-        works.append((windows.fetch, settings.fetch_seconds))
+        works.append((windows.fetch, settings.fetchSeconds))
     # Each on its own: a remote that hangs keeps nobody from looking at the branch.
     tasks = [asyncio.create_task(_repeatedly(*each)) for each in works]
     try:

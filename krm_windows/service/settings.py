@@ -1,32 +1,39 @@
-"""What a service is started with."""
+"""What a service is started with: by a file, by the environment, and by a few options."""
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
+from ipaddress import IPv4Address
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
-import pydantic.dataclasses
-from pydantic import ConfigDict
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    IPvAnyAddress,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from krm_windows.flux import Given
+from krm_windows.krm import InputError, documents
+from krm_windows.service.access import EVERYTHING, Caller, Provider, Proxy, Scope, Ways
+from krm_windows.service.problems import invalid_words
 from krm_windows.service.proposals import PullRequests
-from krm_windows.service.rendering import Renew
+from krm_windows.system import bounded
 from krm_windows.system.git_branch import Person
+from krm_windows.system.reading import SUFFIXES
 
+_MOST = 1 << 20
 SERVICE = Person("krm-windows", "krm-windows@localhost")
 """Who makes a commit, if nobody else is named: the author is the caller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What callers may take at most: bytes, seconds, requests."""
-
-    body: int = 1 << 20
-    # A body has to be here after so long.
-    receive_seconds: float = 10.0
-    # Of each caller, over a minute: reading, and what costs an audit or a commit.
-    reads_a_minute: int = 60_000
-    writes_a_minute: int = 600
-
-
-@pydantic.dataclasses.dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Clusters:
     """Where Flux enters the repository, as `krm-windows pending` takes it.
 
@@ -38,37 +45,135 @@ class Clusters:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a service serves, and how.
+def _person(text: object) -> object:
+    found = Person.read(str(text)) if not isinstance(text, Person) else text
+    if found is None:
+        raise ValueError(f"must be 'NAME <EMAIL>', got {text!r}")
+    return found
 
-    `directory` is in a Git repository; only policies below it are served. `branch` is the one
-    that is checked out if it is None. `created` is the path of the file of a new policy below
-    `directory`, with `{namespace}` and `{name}`.
+
+def _new_file(template: str) -> str:
+    """Refuse a path at which no new policy could be put, or found again."""
+    try:
+        path = PurePosixPath(template.format(namespace="a", name="b"))
+    except (LookupError, ValueError):
+        raise ValueError("takes only {namespace} and {name}") from None
+    if path.is_absolute() or ".." in path.parts or path.suffix not in SUFFIXES:
+        raise ValueError(f"must be a path below the directory that ends in .yaml, got {template!r}")
+    return template
+
+
+def _origin(address: str) -> str:
+    """Refuse an address that no browser has as its origin: every form would be refused."""
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"must be a URL such as https://windows.example, got {address!r}")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if address.rstrip("/") != origin:
+        raise ValueError(f"must not have a path: {origin}")
+    return origin
+
+
+def _clusters(found: Clusters) -> Clusters:
+    try:
+        for each in found.sources:
+            Given.parse(each)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return found
+
+
+class Settings(BaseSettings):
+    """What a service serves, how, and to whom.
+
+    Each field may be in the environment, as `KRM_WINDOWS_REPO`.
     """
 
-    directory: Path
+    model_config = SettingsConfigDict(
+        env_prefix="KRM_WINDOWS_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    # A directory in a Git repository; only policies below it are served.
+    repo: Path
+    # The one that is checked out, if it is None.
     branch: str | None = None
-    committer: Person = SERVICE
-    created: str = "{namespace}-{name}.yaml"
-    remote: str | None = None
-    # Renders again what was rendered of a policy, with every change; None: it is left alone.
-    renew: Renew | None = None
+    # The path of the file of a new policy below the directory.
+    newFile: Annotated[str, AfterValidator(_new_file)] = "{namespace}-{name}.yaml"  # noqa: N815 - as the file has it
+    committer: Annotated[Person, BeforeValidator(_person)] = SERVICE
+    # What costs an audit or a commit, of each caller over a minute.
+    rate: NonNegativeInt = 600
     # Where the clusters are, for what waits for them; None: nobody looks for it.
-    clusters: Clusters | None = None
+    clusters: Annotated[Clusters, AfterValidator(_clusters)] | None = None
+    remote: str | None = None
+    fetchSeconds: PositiveInt = 30  # noqa: N815 - likewise
     # Changes are proposed at the remote, and not made.
-    pull_requests: PullRequests | None = None
-    # What browsers know the service by, `https://windows.example.com`; None is whatever they say.
-    public_url: str | None = None
-    # The names by which it may be called; None is any.
-    hosts: frozenset[str] | None = None
+    proposals: PullRequests | None = None
+    host: IPvAnyAddress = IPv4Address("127.0.0.1")
+    port: Annotated[int, Field(ge=0, le=65535)] = 8080
     # Whether callers come over TLS, which a proxy ends.
-    secure: bool = False
-    # How often the branch is looked at, its remote fetched, and Git asked whether there is anything
-    # to be packed, in seconds.
-    poll_seconds: float = 1.0
-    fetch_seconds: float = 30.0
-    maintain_seconds: float = 3600.0
-    limits: Limits = field(default_factory=Limits)
-    # Hours of a change that are shown: four weeks, as `set` does.
-    days_compared: int = 28
+    tlsByProxy: bool = False  # noqa: N815 - likewise
+    # What browsers know the service by, `https://windows.example.com`; None is whatever they say.
+    publicUrl: Annotated[str, AfterValidator(_origin)] | None = None  # noqa: N815 - likewise
+    tokens: Path | None = None
+    oidc: Provider | None = None
+    proxy: Proxy | None = None
+    grants: dict[str, frozenset[Scope]] = {}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Refuse what would let everybody in, or send secrets for everybody to read."""
+        if self.grants and self.oidc is None and self.proxy is None:
+            raise ValueError("grants has no effect without oidc or proxy")
+        if self.proposals is not None and self.remote is None:
+            raise ValueError("a pull request needs a branch at a remote: give remote")
+        # Only this machine gets to its own loopback addresses.
+        if self.host.is_loopback:
+            return self
+        reached = f"the address {self.host} can be reached by others"
+        if self.is_open:
+            raise ValueError(f"{reached}: configure authentication with tokens, oidc or proxy")
+        if not self.tlsByProxy:
+            raise ValueError(f"{reached}: put it behind a proxy with TLS, and set tlsByProxy")
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody who gets here may do everything."""
+        return self.tokens is None and self.oidc is None and self.proxy is None
+
+    def ways(self, user: Person | None) -> Ways:
+        """Return the ways in which callers may say who they are, `user` where nobody has to."""
+        return Ways(
+            anonymous=Caller("local", user or SERVICE, EVERYTHING) if self.is_open else None,
+            tokens=self.tokens,
+            provider=self.oidc,
+            proxy=self.proxy,
+            granted=self.grants
+            or {f"krm-windows:{scope.value}": frozenset({scope}) for scope in Scope},
+        )
+
+
+def read(file: Path | None, options: Mapping[str, object]) -> Settings:
+    """Read settings, of which options count before the file; raises InputError."""
+    found = {} if file is None else _read(file)
+    try:
+        return Settings(**{**found, **options})
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = InputError(invalid_words(first["loc"], first["msg"]))
+    except SettingsError as error:
+        wrong = InputError(str(error))
+    raise wrong if file is None else wrong.in_file(str(file))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        [document] = documents(bounded.read_file(file, most=_MOST))
+        found = document.get()
+    except InputError as error:
+        raise error.in_file(str(file)) from None
+    except ValueError:
+        raise InputError(f"{file}: must be one YAML document") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{file}: must be a mapping")
+    return found

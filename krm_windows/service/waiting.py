@@ -132,7 +132,7 @@ class Waiting:
     def __init__(self, settings: Settings, branch: Branch) -> None:
         """Look at nothing yet."""
         self.clusters = settings.clusters
-        self._directory = str(settings.directory)
+        self._directory = str(settings.repo)
         self._branch = branch
         self._history = lru_cache(_TIPS)(self._read_history)
         self._asked: Recent[Future[Found]] = Recent(_MOST_KEPT)

@@ -17,7 +17,7 @@ from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem
-from krm_windows.service.rendering import Renderer
+from krm_windows.service.rendering import Renderer, Renew
 from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system.directories import Directory
@@ -35,18 +35,21 @@ _MOST_LOGS = 5_000
 class Windows:
     """The policies of a branch, as they are at its tip."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Open the clone, which is the service's own. Raises WorkspaceError."""
+    def __init__(self, settings: Settings, renew: Renew | None = None) -> None:
+        """Open the clone, which is the service's own. Raises WorkspaceError.
+
+        `renew` renders again what was rendered of a policy; without it, that is left alone.
+        """
         self.settings = settings
-        self.branch = Branch(settings.directory, settings.branch)
+        self.branch = Branch(settings.repo, settings.branch)
         # For what is the service's alone: the lock of who writes, and the secret of sessions.
         self.folder = self.branch.layout.own / "krm-windows"
         self.folder.mkdir(exist_ok=True)
-        self.below = _below(settings.directory, self.branch)
+        self.below = _below(settings.repo, self.branch)
         # Renders again what was rendered; None where nothing is.
         self.renderer: Renderer | None = None
-        if settings.renew is not None:
-            self.renderer = Renderer(self.branch, settings.renew)
+        if renew is not None:
+            self.renderer = Renderer(self.branch, renew)
         self.evaluator = Evaluator(self.renderer, lambda: self._snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)

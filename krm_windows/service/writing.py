@@ -35,6 +35,8 @@ Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
 # How often a change is made anew when the branch has moved meanwhile, here or at the remote.
 _ATTEMPTS = 5
+DAYS = 28
+"""Whose hours of a change are shown: four weeks, as `set` does."""
 # A tag as it is given out: the object of the file, with an ending for another form of it.
 _TAG = re.compile(r'"([0-9a-f]{40,64})(-json)?"')
 # Commits in which a key is looked for.
@@ -165,7 +167,7 @@ class Writer:
             permissions.check(order.caller, old, new)
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
-            view = View(at, Period(begins, self._windows.settings.days_compared), order.urgent)
+            view = View(at, Period(begins, DAYS), order.urgent)
             items = self._resources(stored, old, new)
             return propose(old, new, items, view, partial(self._gated, items))
 
@@ -254,8 +256,8 @@ class Writer:
                 commit = windows.branch.commit(snapshot.commit, edits, message, *people)
                 outcome = replace(outcome, commit=commit)
                 try:
-                    if windows.settings.pull_requests is not None:
-                        return self._propose(windows.settings.pull_requests, message, outcome)
+                    if windows.settings.proposals is not None:
+                        return self._propose(windows.settings.proposals, message, outcome)
                     # Pushed first: what a crash leaves of it is fetched by whoever starts next.
                     windows.push(commit)
                     windows.branch.move(commit, snapshot.commit)
@@ -305,7 +307,7 @@ class Writer:
             return [edit], None
         renewals = self._renderer.renewals(snapshot.commit, new, edit)
         edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
-        in_git = self._windows.settings.pull_requests is None
+        in_git = self._windows.settings.proposals is None
         directories = tuple(
             replace(each.directory(in_git=in_git), is_stale=False) for each in renewals
         )
@@ -353,7 +355,7 @@ class Writer:
         entries = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
         found = _keyed(entries, order)
         branch = None
-        if found is None and windows.settings.pull_requests is not None and remote is not None:
+        if found is None and windows.settings.proposals is not None and remote is not None:
             found = _keyed(windows.branch.proposed(remote, PREFIX), order)
             if found is not None:
                 branch = branch_name(place.namespace, place.name, found.commit)
@@ -391,7 +393,7 @@ class Writer:
     def _new_file(self, snapshot: Snapshot, place: Place) -> str:
         settings = self._windows.settings
         # As kubectl does: what names no namespace goes to `default`.
-        name = settings.created.format(namespace=place.namespace or "default", name=place.name)
+        name = settings.newFile.format(namespace=place.namespace or "default", name=place.name)
         file = posixpath.join(self._windows.below, name)
         if self._windows.branch.is_taken(snapshot.commit, file):
             raise Problem(HTTPStatus.CONFLICT, f"{file} already exists, and is not this policy")

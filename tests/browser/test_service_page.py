@@ -191,7 +191,7 @@ def served(
     # Before the window of south closed, at the midnight before Monday.
     plain("commit", "--quiet", f"--message={SCRIPT}", at="2026-11-20T08:00Z")
     plain("checkout", "--quiet", "--detach")
-    windows = Timed(Settings(folder, branch="main", clusters=Clusters("clusters/*")))
+    windows = Timed(Settings(repo=folder, branch="main", clusters=Clusters("clusters/*")))
     made = application.make(windows, Access(ways))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
@@ -313,10 +313,8 @@ def test_an_override_is_ended(served: Served) -> None:
 def test_two_people_lose_nothing(served: Served) -> None:
     """The slower one is told what the other one changed, and saves on top of it."""
     served.open(f"{PAGE}/window?window=week")
-    text = (served.windows.settings.directory / "week.yaml").read_text()
-    (served.windows.settings.directory / "week.yaml").write_text(
-        text.replace("Mon 08:00", "Mon 06:00")
-    )
+    text = (served.windows.settings.repo / "week.yaml").read_text()
+    (served.windows.settings.repo / "week.yaml").write_text(text.replace("Mon 08:00", "Mon 06:00"))
     served.git("commit", "--quiet", "--all", "--message=Begin at six")
     served.type("closes", "Fri 12:00")
     served.type("reason", "Fridays")
@@ -332,7 +330,7 @@ def test_two_people_lose_nothing(served: Served) -> None:
 def something_waits(served: Served) -> None:
     """Commit behind the end of a window, and load its page again and again, as a reader would."""
     changed = yaml.safe_dump({**SETTINGS, "data": {"a": "b"}})
-    (served.windows.settings.directory / "apps/settings.yaml").write_text(changed)
+    (served.windows.settings.repo / "apps/settings.yaml").write_text(changed)
     served.git("commit", "--quiet", "--all", f"--message={SCRIPT}", at="2026-11-23T08:00Z")
     served.windows.refresh()
     for _ in range(200):

@@ -13,7 +13,7 @@ from effort import mostly_slow
 from restricted import RELEASES, ROOT, Object, breaches
 
 from krm_windows.cli import serve
-from krm_windows.service import configuration
+from krm_windows.service import settings
 
 FOLDER = ROOT / "examples/server"
 
@@ -77,7 +77,7 @@ def test_the_command_takes_its_arguments(objects: list[Object]) -> None:
     serve.options(parser)
     parsed = parser.parse_args(container["args"])
     assert parsed.config == Path("/configuration/serve.yaml")
-    found = configuration.read(FOLDER / "serve.yaml", {"repo": parsed.repo})
+    found = settings.read(FOLDER / "serve.yaml", {"repo": parsed.repo})
     assert found.remote == "origin"
     probes = {container[name]["httpGet"]["path"] for name in container if name.endswith("Probe")}
     assert probes == {"/healthz", "/readyz"}

@@ -37,7 +37,7 @@ def begin_session(call: Anybody, fields: Fields, back: _Next = "") -> Response:
     # With 303 the browser goes on by GET, and a reload sends nothing again (RFC 9110, 15.4.4).
     response = RedirectResponse(own_page(back), HTTPStatus.SEE_OTHER)
     # No script sees it, and no other site has it sent.
-    secure = call.windows.settings.secure
+    secure = call.windows.settings.tlsByProxy
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure)
     return response
 
@@ -46,7 +46,7 @@ def begin_session(call: Anybody, fields: Fields, back: _Next = "") -> Response:
 def end_session(call: Anybody, _: Fields) -> Response:
     """Forget a browser."""
     response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-    response.delete_cookie(COOKIE, secure=call.windows.settings.secure, httponly=True)
+    response.delete_cookie(COOKIE, secure=call.windows.settings.tlsByProxy, httponly=True)
     return response
 
 

@@ -17,7 +17,7 @@ from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, bad_request
-from krm_windows.service.writing import Change, Order, entity_tag
+from krm_windows.service.writing import DAYS, Change, Order, entity_tag
 
 _WINDOW = "/ui/policies/{namespace}/{name}/window"
 router = routing.pages()
@@ -175,7 +175,7 @@ def _answer(
         "proposal": proposal,
         "changes": alike(moved),
         "clock": _clock(stored, call.cluster),
-        "days": call.windows.settings.days_compared,
+        "days": DAYS,
         "here": policy.here(call, stored),
     }
     return page(call, "window.html", values, form.status)

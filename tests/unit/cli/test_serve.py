@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from krm_windows.cli import main, rendered
+from krm_windows.cli import main
 from krm_windows.service import access, application, server
 from krm_windows.service.proposals import PullRequests
 from krm_windows.service.settings import Clusters
@@ -95,7 +95,7 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
             "proxy.networks.0: value is not a valid IPv4 or IPv6 network",
         ),
         ("proxy: {networks: [10.0.0.0/8]}", "proxy.user: Field required"),
-        ("proposals: {url: https://forge.example.com/repos/a/b, tokenFile: t}", "give remote"),
+        ("proposals: {command: sh}", "give remote"),
         ("remote: origin\nproposals: {url: https://f.example.com/a}", "tokenFile"),
         ("remote: origin\nproposals: {tokenFile: t}", "give url, or command"),
         ("remote: o\nproposals: {command: sh, url: https://f}", "and not both"),
@@ -225,9 +225,8 @@ def test_on_loopback_everybody_is_the_user_of_the_repository(
     assert started.ways.anonymous is not None
     assert started.ways.anonymous.person == Person("Operator", "operator@example.com")
     settings = started.windows.settings
-    assert settings.hosts is not None
-    assert not settings.secure
-    assert settings.limits.writes_a_minute == 0
+    assert settings.is_open
+    assert settings.rate == 0
 
 
 def test_who_may_call(
@@ -255,8 +254,7 @@ grants: {{ops: [read, override], "*": [read], platform: [read, admin]}}
     read, override = access.Scope.READ, access.Scope.OVERRIDE
     platform = {read, access.Scope.ADMIN}
     assert ways.granted == {"ops": {read, override}, "*": {read}, "platform": platform}
-    assert started.windows.settings.hosts is None
-    assert started.windows.settings.secure
+    assert not started.windows.settings.is_open
 
 
 def test_without_grants_scopes_have_the_name_of_the_program(start: Callable[..., Started]) -> None:
@@ -284,20 +282,19 @@ publicUrl: https://windows.example.com
 clusters: {directories: clusters/*, sources: [fleet=.]}
 """
     settings = start(f"{content}proposals: {{command: sh}}").windows.settings
-    assert (settings.remote, settings.fetch_seconds) == ("origin", 5)
+    assert (settings.remote, settings.fetchSeconds) == ("origin", 5)
     assert settings.committer == Person("Bot", "bot@example.com")
-    assert settings.renew is rendered.renew
     assert settings.clusters == Clusters("clusters/*", ("fleet=.",))
-    assert settings.pull_requests == PullRequests(command="sh")
+    assert settings.proposals == PullRequests(command="sh")
     token = tmp_path / "token"
     token.write_text("secret")
     forge = "proposals: {url: https://forge.example.com/repos/a/b"
-    requests = start(f"{content}{forge}, tokenFile: {token}}}").windows.settings.pull_requests
+    requests = start(f"{content}{forge}, tokenFile: {token}}}").windows.settings.proposals
     assert requests == PullRequests(url="https://forge.example.com/repos/a/b", tokenFile=token)
-    assert start("").windows.settings.pull_requests is None
+    assert start("").windows.settings.proposals is None
     # A secret need not be in the file.
     monkeypatch.setenv("KRM_WINDOWS_PROPOSALS__TOKEN", "other")
-    requests = start(f"{content}{forge}}}").windows.settings.pull_requests
+    requests = start(f"{content}{forge}}}").windows.settings.proposals
     assert requests is not None
     assert "other" not in repr(requests)
     assert requests.token == SecretStr("other")

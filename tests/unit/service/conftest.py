@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from krm_windows.service import application
 from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
 from krm_windows.service.log import Log
+from krm_windows.service.rendering import Renew
 from krm_windows.service.settings import Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
@@ -195,9 +196,10 @@ def serve(repository: Path, git: Git) -> Serve:
     def start(
         caller: Caller | None = ADA,
         at: datetime | None = None,
+        renew: Renew | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> Client:
-        windows = Timed(Settings(repository, **{"branch": "main", **settings}))
+        windows = Timed(Settings(repo=repository, **{"branch": "main", **settings}), renew)
         windows.time = at
         return Client(application.make(windows, Access(Ways(anonymous=caller))), windows)
 
@@ -214,7 +216,7 @@ def started(repository: Path, git: Git) -> Callable[..., Client]:
         lines: list[dict[str, Any]],
         **settings: Any,  # noqa: ANN401
     ) -> Client:
-        windows = Windows(Settings(repository, **{"branch": "main", **settings}))
+        windows = Windows(Settings(repo=repository, **{"branch": "main", **settings}))
         log = Log(lambda line: lines.append(dict(line)))
         return Client(application.make(windows, Access(ways), log), windows)
 

@@ -40,7 +40,7 @@ from krm_windows.service.writing import Order, Place, Writer
 from krm_windows.system import programs
 from krm_windows.system.git_branch import Person
 
-windows = Windows(Settings(Path(sys.argv[1]), branch="main", remote=sys.argv[3] or None))
+windows = Windows(Settings(repo=Path(sys.argv[1]), branch="main", remote=sys.argv[3] or None))
 programs.run = stepping(programs.run)
 for name in ("rename", "link", "unlink", "fsync", "mkdir", "rmdir", "replace"):
     setattr(os, name, stepping(getattr(os, name)))
@@ -106,7 +106,7 @@ from krm_windows.service.windows import Windows
 from krm_windows.service.writing import Order, Place, Writer
 from krm_windows.system.git_branch import Person
 
-writer = Writer(Windows(Settings(Path(sys.argv[1]), branch="main")))
+writer = Writer(Windows(Settings(repo=Path(sys.argv[1]), branch="main")))
 order = Order(Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING), "later")
 for number in count():
     patch = {"spec": {"windows": {"week": {"closes": f"Fri 12:{number % 60:02}"}}}}

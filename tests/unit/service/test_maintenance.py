@@ -69,10 +69,13 @@ def test_nothing_is_packed_while_a_change_is_made(serve: Serve, repository: Path
     assert counts == sorted(set(counts))
 
 
-def test_it_is_done_now_and_then(serve: Serve, repository: Path, git: Git) -> None:
+def test_it_is_done_now_and_then(
+    serve: Serve, repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While the service runs, without anybody's asking."""
     git("config", "gc.auto", "1")
-    client = serve(maintain_seconds=0.01)
+    monkeypatch.setattr(application, "_MAINTAIN_SECONDS", 0.01)
+    client = serve()
     for number in range(CHANGES):
         changed(client, number)
     before = loose(repository)

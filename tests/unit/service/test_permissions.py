@@ -505,5 +505,5 @@ def test_the_form_removes_no_more_than_hours(serve: Serve, git: Any) -> None:  #
 def test_a_proposal_takes_the_same_scope(serve: Serve, remote: Any) -> None:  # noqa: ANN401
     """A pull request of code is opened for nobody who may change hours alone."""
     assert remote
-    client = serve(WRITER, remote="origin", pull_requests=PullRequests(command="/bin/false"))
+    client = serve(WRITER, remote="origin", proposals=PullRequests(command="/bin/false"))
     assert patched(client, spec(actuator={"image": IMAGE})).status == 403

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -186,7 +187,7 @@ def test_a_pull_request_changes_nothing(
         f'#!{sys.executable}\nimport sys\nprint("https://forge.test/1?" + sys.argv[1])\n'
     )
     program.chmod(0o755)
-    client = serve(remote="origin", pull_requests=PullRequests(command=str(program)))
+    client = serve(remote="origin", proposals=PullRequests(command=str(program)))
     before = git("rev-parse", "main").strip()
     done = patch(client, "Fri 12:00")
     assert done.status == 202
@@ -200,47 +201,36 @@ def test_a_pull_request_changes_nothing(
     assert git("status", "--porcelain") == ""
 
 
-class Fails:
-    """Opens no pull request."""
-
-    def __init__(self, error: Exception) -> None:
-        """Say why."""
-        self.error = error
-
-    def open(self, _: object) -> str:
-        """Fail."""
-        raise self.error
-
-
 @pytest.mark.parametrize("way", ["program", "token", "disk", "bug"])
 def test_a_pull_request_that_fails_leaves_no_branch(
     way: str,
     serve: Any,  # noqa: ANN401
-    git: Git,
     remote: Path,
     tool: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever the reason is: nobody would look at it."""
     from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
 
-    assert git
     gone = remote / "gone"
     gone.write_text("secret")
     ways = {
         "program": (PullRequests(command=str(tool("false"))), 502),
         "token": (PullRequests(url="http://127.0.0.1:9/repos/a/b", tokenFile=gone), 502),
-        "disk": (Fails(OSError(28, "No space left on device")), 503),
-        "bug": (Fails(ValueError("odd")), 500),
+        "disk": (PullRequests(command="sh"), 503),
+        "bug": (PullRequests(command="sh"), 500),
     }
     requests, status = ways[way]
+    errors = {"disk": OSError(28, "No space left on device"), "bug": ValueError("odd")}
+    if way in errors:
+        monkeypatch.setattr(PullRequests, "open", Mock(side_effect=errors[way]))
+    client = serve(remote="origin", proposals=requests)
     gone.unlink()
-    client = serve(remote="origin", pull_requests=requests)
     done = patch(client, "Fri 12:00")
     assert done.status == status
     if way == "token":
         assert "its token cannot be read: No such file" in done.json()["detail"]
     assert at(remote, "branch", "--list").split() == ["*", "main"]
-    assert git("status", "--porcelain") == ""
 
 
 def test_a_key_is_known_of_what_was_proposed(
@@ -256,7 +246,7 @@ def test_a_key_is_known_of_what_was_proposed(
     body = {"state": "open", "for": "2h", "reason": "fix"}
     answers = []
     for number in range(4):
-        client = serve(remote="origin", pull_requests=PullRequests(command=str(tool("true"))))
+        client = serve(remote="origin", proposals=PullRequests(command=str(tool("true"))))
         if number == 3:
             at(remote, "branch", "--force", "main", answers[0].json()["commit"])
             client.windows.fetch()
@@ -301,7 +291,7 @@ def test_a_forge_is_asked_for_a_pull_request(
         try:
             address = f"http://127.0.0.1:{server.server_port}/repos/acme/fleet"
             forge = proposals.PullRequests(url=address, tokenFile=tmp_path / "token")
-            client = serve(remote="origin", pull_requests=forge)
+            client = serve(remote="origin", proposals=forge)
             done = patch(client, "Fri 12:00")
             refused = patch(client, "Fri 13:00")
         finally:

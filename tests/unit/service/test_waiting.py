@@ -120,7 +120,7 @@ def test_a_policy_that_is_closed_for_good_has_no_edge(
 ) -> None:
     """Then it is not known what was applied."""
     client = serve(at=SATURDAY)
-    path = client.windows.settings.directory / "clusters/week.yaml"
+    path = client.windows.settings.repo / "clusters/week.yaml"
     text = path.read_text().replace("spec:\n", "spec:\n  state: Closed\n", 1)
     flux("2026-12-11T10:00Z", "clusters/week.yaml", text, "Stop")
     found = asked(serve(at=SATURDAY))
