@@ -5,7 +5,7 @@ user's name are wanted here: the commit is the user's own.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.programs import Ended, Limits
 
 # A hook may run for a while, and a signature may take a touch of a key.
-_MOST_PATHS = 500
-_LIMITS = Limits(seconds=120.0, output=1 << 20)
+_LIMITS = Limits(seconds=120.0, output=256 << 20)
+# The paths are read from standard input: there may be more than a command takes.
+_LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,51 +43,43 @@ class WorkingTree:
         if self._git("symbolic-ref", "--quiet", "HEAD").code != 0:
             raise WorkspaceError(f"{self.top}: HEAD is detached: check out a branch first")
         # Also a file that Git does not know yet counts as changed.
-        for chunk in _chunks(files):
-            arguments = ("status", "--porcelain", "-z", "--untracked-files=all", "--", *chunk)
-            # `XY path` (git-status(1)).
-            changed = self._done(*arguments).partition("\0")[0][3:]
-            if changed:
+        listed = self._done("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+        # `XY path` (git-status(1)).
+        changed = {entry[3:] for entry in listed.split("\0")}
+        for file in files:
+            if file.relative_to(self.top).as_posix() in changed:
                 raise WorkspaceError(
-                    f"{self.top / changed}: has uncommitted changes: commit or restore them first"
+                    f"{file}: has uncommitted changes: commit or restore them first"
                 )
 
     def commit(self, files: Sequence[Path], message: str) -> str:
         """Commit the files, whatever else is staged; return the commit's name."""
-        listed = "\0".join(map(str, files)).encode()
-        paths = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        known: set[str] = set()
-        for chunk in _chunks(files):
-            known.update(self._done("ls-files", "-z", "--", *chunk).split("\0"))
+        paths = [file.relative_to(self.top).as_posix() for file in files]
+        known = set(self._done("ls-files", "-z").split("\0"))
         # Of a file that is new, Git has to be told before it can be committed (git-add(1)).
-        new = [file for file in files if str(file.relative_to(self.top)) not in known]
-        for chunk in _chunks(new):
-            self._done("add", "--intent-to-add", "--", *chunk)
-        # `--only` leaves what the user has staged for another commit (git-commit(1)).
-        arguments = ("commit", "--quiet", "--only", f"--message={message}", *paths)
+        new = [path for path in paths if path not in known]
+        if new:
+            self._done("add", "--intent-to-add", *_LISTED, listed=new)
         try:
-            self._done(*arguments, stdin=listed)
+            # `--only` leaves what the user has staged for another commit (git-commit(1)).
+            arguments = ("commit", "--quiet", "--only", f"--message={message}", *_LISTED)
+            self._done(*arguments, listed=paths)
         except WorkspaceError:
-            for chunk in _chunks(new):
-                self._git("reset", "--quiet", "--", *chunk)
+            if new:
+                self._git("reset", "--quiet", *_LISTED, listed=new)
             raise
         return self._done("rev-parse", "HEAD").strip()
 
-    def _done(self, *arguments: str, stdin: bytes = b"") -> str:
-        ended = self._git(*arguments, stdin=stdin)
+    def _done(self, *arguments: str, listed: Iterable[str] = ()) -> str:
+        ended = self._git(*arguments, listed=listed)
         if ended.code != 0:
             said = ended.complaint.strip() or ended.output.decode(errors="replace").strip()
             raise WorkspaceError(f"git {arguments[0]} failed: {said or f'code {ended.code}'}")
-        return ended.output.decode(errors="replace")
+        return os.fsdecode(ended.output)
 
-    def _git(self, *arguments: str, stdin: bytes = b"") -> Ended:
+    def _git(self, *arguments: str, listed: Iterable[str] = ()) -> Ended:
         # A path is a name and no pattern; and no question waits for an answer that nobody gives.
         environment = {**os.environ, "GIT_LITERAL_PATHSPECS": "1", "GIT_TERMINAL_PROMPT": "0"}
         command = [self.program, "-C", str(self.top), "--no-pager", *arguments]
-        return programs.run(command, environment=environment, limits=_LIMITS, stdin=stdin)
-
-
-def _chunks(files: Sequence[Path]) -> Iterator[list[str]]:
-    """Yield paths, so many at a time as a command takes (`git status` reads no list)."""
-    for start in range(0, len(files), _MOST_PATHS):
-        yield [str(file) for file in files[start : start + _MOST_PATHS]]
+        paths = os.fsencode("\0".join(listed))
+        return programs.run(command, environment=environment, limits=_LIMITS, stdin=paths)

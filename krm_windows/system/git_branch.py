@@ -6,12 +6,13 @@ are set up.
 """
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import cast
 
 from krm_windows.system.errors import WorkspaceError
@@ -21,6 +22,8 @@ from krm_windows.system.git_program import Git, MovedError
 _MOST_FILES = 1_000_000
 # Seconds after which a lock of a ref is a dead one: it is held for a write of forty bytes.
 _STALE = 5.0
+# Without what would end the name or the address in a commit (git-commit-tree(1)).
+_PERSON = re.compile(r"([^<>]+)<([^<>\s]+)>")
 PLAIN = "100644"
 """The mode of a new file."""
 
@@ -35,15 +38,10 @@ class Person:
     @classmethod
     def read(cls, text: str) -> "Person | None":
         """Read `Ada Lovelace <ada@example.com>`; return None where a text has another form."""
-        name, _, rest = text.strip().partition("<")
-        email, closing, after = rest.partition(">")
-        name = name.strip()
-        if not name or not email or not closing or after:
+        found = _PERSON.fullmatch(text.strip())
+        if found is None or not found[1].strip() or not text.isprintable():
             return None
-        # What would end the name or the address in a commit (git-commit-tree(1)).
-        if ">" in name or "<" in email or len(email.split()) != 1 or not text.isprintable():
-            return None
-        return cls(name, email)
+        return cls(found[1].strip(), found[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +133,13 @@ class Branch:
 
     def is_taken(self, commit: str, path: str) -> bool:
         """Say whether a commit has anything at a path, or a file where a directory has to be."""
-        tree = self.objects.whole(commit).tree
-        parts = path.split("/")
-        for end in range(1, len(parts)):
-            found = self.objects.at(tree, "/".join(parts[:end]))
-            if found is not None and not found.is_tree:
-                return True
-        return self.objects.at(tree, path) is not None
+        above = PurePosixPath(path)
+        while above.name:
+            found = self._at(commit, str(above))
+            if found is not None:
+                return str(above) == path or not found.is_tree
+            above = above.parent
+        return False
 
     def contents(self, blobs: Sequence[str], most: int) -> dict[str, bytes]:
         """Return the contents of objects; together they may have `most` bytes."""
@@ -239,10 +237,11 @@ class Branch:
 
     def person(self) -> Person | None:
         """Return whom Git itself would name in a commit; None where nobody is set."""
-        name, email = self.git.setting("user.name"), self.git.setting("user.email")
-        if name is None or email is None:
+        try:
+            found = self.objects.repository.default_signature
+        except KeyError:
             return None
-        return Person(name, email)
+        return Person(found.name, found.email)
 
     def _at(self, commit: str, path: str) -> Node | None:
         return self.objects.at(self.objects.whole(commit).tree, path)

@@ -26,7 +26,8 @@ _FOREIGN = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR"
     r"|NAMESPACE|AUTHOR_\w+|COMMITTER_\w+|CONFIG_\w+|TRACE\w*|QUARANTINE_PATH)"
 )
-_WORD = re.compile(r"\S+")
+# As in `https://ada:secret@host/a`.
+_CREDENTIALS = re.compile(r"(://)[^/\s]*@")
 # What a commit of anybody may add to a repository in one file.
 _MOST_FETCHED = 512 << 20
 # Of what Git says, so much is passed on.
@@ -99,10 +100,6 @@ class Git:
         ended = self.run(*arguments, seconds=_MAINTENANCE_SECONDS, upkeep=True)
         if ended.code != 0:
             raise WorkspaceError(f"git maintenance failed: {_said(ended)}")
-
-    def setting(self, name: str) -> str | None:
-        """Return a setting of the repository, of the user or of the system."""
-        return self.run("config", "--get", name).output.decode(errors="replace").strip() or None
 
     def check_remote(self, remote: str) -> None:
         """Refuse a name that no remote has; an address is taken as it is."""
@@ -261,16 +258,5 @@ def _said(ended: Ended) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text as it may be passed on."""
-    return _WORD.sub(_without_credentials, text)
-
-
-def _without_credentials(found: re.Match[str]) -> str:
-    """Return a word, and of an address only the host: `https://ada:secret@host/a`.
-
-    A password in the address of a remote must not get into an answer or a log.
-    """
-    scheme, mark, rest = found[0].partition("://")
-    authority, slash, path = rest.partition("/")
-    host = authority.rpartition("@")[2]
-    return f"{scheme}{mark}{host}{slash}{path}"
+    """Return a text without the user and the password of an address, which no log may have."""
+    return _CREDENTIALS.sub(r"\1", text)

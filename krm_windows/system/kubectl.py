@@ -19,39 +19,15 @@ from krm_windows.system.programs import Ended, Limits
 _PATIENCE = "20s"
 # Signing in may take a person some time; a list of so many bytes is no list of targets.
 _LIMITS = Limits(seconds=120, output=256 << 20)
-# What Kubernetes calls a qualified name, behind its prefix (apimachinery, validation).
-_PART = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
-_GRAMMARS = {
-    "resource": re.compile(r"[a-z0-9]([-a-z0-9.,]*[a-z0-9])?"),
-    "namespace": re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"),
-    "name": re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
-    "label": re.compile(rf"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_PART}"),
-    "value of a label": re.compile(rf"({_PART})?"),
-}
+# What names, namespaces, resources and both parts of labels have in common (apimachinery,
+# validation): nothing that is an option, a list, or a path.
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 # Managed fields say who has set what: kubectl leaves them out.
 _AS_JSON = ("--output=json", "--show-managed-fields")
 # A DNS subdomain may have 253 characters (RFC 1123), and nothing here is longer.
 _LONGEST = 253
 # A header in kubectl's log, as client-go writes it at level 8 (transport/round_trippers.go).
 _DATE = re.compile(r"\bDate: \[?([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)")
-# What kubectl complains of, and what a person can do about it.
-_ADVICE = {
-    re.compile(
-        r"doesn't have a resource type"
-    ): "the CRD is not installed in this cluster; is it the right cluster (--context)?",
-    re.compile(r" cannot patch resource "): "a hold needs `get` and `patch` on the target",
-    re.compile(r"\(Forbidden\)"): (
-        "reading the targets needs `get` on them, and reading the last run needs `list` on Jobs "
-        "and CronJobs"
-    ),
-    re.compile(
-        r"(?i)unauthorized|must be logged in"
-    ): "the cluster did not accept your credentials; is it the right cluster (--context)?",
-    re.compile(r"(?:does not|doesn't) exist"): "`kubectl config get-contexts` lists the contexts",
-    re.compile(
-        r"refused|[Uu]nable to connect|no such host|timeout|deadline"
-    ): "the API server does not answer; is it the right cluster (--kubeconfig, --context)?",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +47,11 @@ class Query:
 
         Raises WorkspaceError where one is not what it should be.
         """
-        _check("resource", self.resource)
+        _check(*self.resource.split(","), *self.names)
         place = "--all-namespaces"
         if self.namespace is not None:
-            _check("namespace", self.namespace)
+            _check(self.namespace)
             place = f"--namespace={self.namespace}"
-        for name in self.names:
-            _check("name", name)
         options = [place]
         if self.labels:
             options.append(_selector(self.labels))
@@ -113,8 +87,7 @@ class Kubectl:
 
     def log(self, namespace: str, pod: str) -> str:
         """Return the end of what a Pod has logged. Raises `WorkspaceError` as `get` does."""
-        _check("namespace", namespace)
-        _check("name", pod)
+        _check(namespace, pod)
         options = (f"--namespace={namespace}", "--tail=1000", "--limit-bytes=1000000")
         return self._printed("logs", *options, "--", pod)
 
@@ -188,20 +161,21 @@ class Kubectl:
 
 def _selector(labels: Mapping[str, str]) -> str:
     for key, value in labels.items():
-        _check("label", key)
-        _check("value of a label", value)
+        # A label may have a domain before its name, and no value.
+        _check(*key.split("/", 1), *filter(None, [value]))
     return "--selector=" + ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
-def _check(what: str, text: str) -> None:
-    if len(text) > _LONGEST or not _GRAMMARS[what].fullmatch(text):
-        raise WorkspaceError(f"{text[:_LONGEST]!r} is not a valid {what} for kubectl")
+def _check(*texts: str) -> None:
+    for text in texts:
+        if len(text) > _LONGEST or not _NAME.fullmatch(text):
+            raise WorkspaceError(f"{text[:_LONGEST]!r} is not a valid name for kubectl")
 
 
 def _words(complaint: str) -> str:
-    """Return why kubectl failed, from the last line that it printed, and what to do."""
+    """Return why kubectl failed, from the last line that it printed."""
     last = complaint.strip().rpartition("\n")[2] or "it printed no error"
-    advice = next(
-        (f"; {advice}" for pattern, advice in _ADVICE.items() if pattern.search(last)), ""
+    return (
+        f"kubectl: {last.removeprefix('error: ')}; is it the right cluster (--kubeconfig, "
+        "--context)?"
     )
-    return f"kubectl: {last.removeprefix('error: ')}{advice}"

@@ -18,7 +18,6 @@ class Architecture(NamedTuple):
     plain: frozenset[int]
     clone: int
     tgkill: int
-    prlimit64: int
     fcntl: int
 
 
@@ -151,7 +150,6 @@ ARCHITECTURES = {
         plain=frozenset({x86 for x86, _ in _CALLS.values()} | set(_OLD_CALLS.values())),
         clone=56,
         tgkill=234,
-        prlimit64=302,
         fcntl=72,
     ),
     "aarch64": Architecture(
@@ -159,7 +157,6 @@ ARCHITECTURES = {
         plain=frozenset(arm for _, arm in _CALLS.values()),
         clone=220,
         tgkill=131,
-        prlimit64=261,
         fcntl=25,
     ),
 }

@@ -79,8 +79,6 @@ def _filter(known: Architecture) -> Iterator[bytes]:
     # it.
     yield from _only_with(known.tgkill, argument=2, values=(_SIGURG,))
     yield from _only_with(known.fcntl, argument=1, values=_FCNTL)
-    # Read limits, and leave them as they are: the new ones are at no address.
-    yield from _only_without_pointer(known.prlimit64, argument=2)
     # `clone3` is 435: the C library then falls back on `clone`, whose flags a filter can see.
     yield _instruction(_AT_LEAST, _NEWER_SINCE, if_false=1)
     yield _refuse(errno.ENOSYS)
@@ -97,29 +95,13 @@ def _only_with(
     # How far a call that is not meant jumps: over all of the instructions below.
     length = 3 + 2 * len(values)
     yield _instruction(_EQUAL, number, if_false=length)
-    yield _instruction(_LOAD, _lower_half(argument))
+    # Where an argument begins in struct seccomp_data, on a little-endian machine.
+    yield _instruction(_LOAD, 16 + 8 * argument)
     yield _instruction(_AND, mask)
     for value in values:
         yield _instruction(_EQUAL, value, if_false=1)
         yield _instruction(_RETURN, _ALLOW)
     yield _refuse(errno.EPERM)
-
-
-def _only_without_pointer(number: int, argument: int) -> Iterator[bytes]:
-    """Allow a call where both halves of an argument are zero."""
-    yield _instruction(_EQUAL, number, if_false=6)
-    # A filter sees 32 bits at a time, so a pointer has two halves.
-    yield _instruction(_LOAD, _lower_half(argument))
-    yield _instruction(_EQUAL, 0, if_false=3)
-    yield _instruction(_LOAD, _lower_half(argument) + 4)
-    yield _instruction(_EQUAL, 0, if_false=1)
-    yield _instruction(_RETURN, _ALLOW)
-    yield _refuse(errno.EPERM)
-
-
-def _lower_half(argument: int) -> int:
-    """Return where an argument begins in struct seccomp_data, on a little-endian machine."""
-    return 16 + 8 * argument
 
 
 def _refuse(error: int) -> bytes:

@@ -383,11 +383,8 @@ def test_the_numbers_are_the_kernels(machine: str) -> None:
         known[number].replace("fstatat", "newfstatat").replace("newnew", "new")
         for number in found.plain
     } == (calls.names(machine))
-    assert [
-        known[number] for number in (found.clone, found.tgkill, found.prlimit64, found.fcntl)
-    ] == [
+    assert [known[number] for number in (found.clone, found.tgkill, found.fcntl)] == [
         "clone",
         "tgkill",
-        "prlimit64",
         "fcntl",
     ]
