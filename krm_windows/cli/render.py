@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 from krm_windows import escape, render
-from krm_windows.checks import policy_changes, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report
 from krm_windows.cli.inputs import UsageError
@@ -184,14 +183,10 @@ def _rendered(
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
         results += about(config, existing.check(Claim.of(plan.timetable)))
-    # What was rendered before, from whichever policy, says by which zone data it was built, and
-    # which targets it held. Our files begin with a comment that says so.
+    # What was rendered before, from whichever policy; our files begin with a comment that says so.
     older = Folder(arguments.output_dir, render.is_header).read().values()
-    built = zone_release.recorded(map(KubeObject.parse, older), plan)
-    results += about(config, list(zone_release.differing(plan, built)))
-    # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
     gated = partial(existing.gated, plan.timetable.cluster)
-    results += about(config, policy_changes.forgotten(older, [plan.timetable], gated))
+    results += rendering.after(older, [(config, plan)], gated)
     delivery = _delivery(items, arguments)
     results += about(config, apart.check(plan, manifests, delivery))
     files = render.rendered(plan, manifests, delivery)

@@ -83,70 +83,52 @@ class Fleet:
         is_whole = all(output for output, _ in self._bases.values())
         return signed(files, self.command) if is_whole else None, results
 
-    def _reaching(self, cluster: str) -> list[FleetPolicy]:
-        """Return the policies that a cluster has."""
-        return [policy for policy in self.policies if policy.reaches(cluster)]
-
     def render(self, cluster: str, older: Files) -> tuple[Files | None, list[Result]]:
         """Return the files of a cluster, which take the place of older ones; None for an error."""
         outputs: list[PolicyOutput] = []
+        plans: list[tuple[KubeObject, Plan]] = []
         results: list[Result] = []
-        reaching = self._reaching(cluster)
+        reaching = [policy for policy in self.policies if policy.reaches(cluster)]
         for policy in reaching:
-            output, found = self._compiled(policy, policy.at(cluster), cluster)
+            document = policy.at(cluster)
+            output, found = self._compiled(policy, document, cluster)
             results += found
             if output:
                 outputs.append(output)
+                plans.append((document.config, output.plan))
         # An error in one policy: files of the others alone would take windows away.
         if len(outputs) < len(reaching):
             return None, results
-        overlaps = self._overlaps(cluster, outputs)
+        overlaps = self._overlaps(cluster, plans)
         if overlaps:
             return None, [*results, *overlaps]
-        files = self._files(cluster, outputs)
-        configs = [policy.at(cluster).config for policy in reaching]
-        results += about(configs[0], self._forgotten(cluster, _changed(older, files), outputs))
-        results += _zones(older.values(), zip(configs, outputs, strict=True))
-        return None if fails(results) else files, results
+        # What one policy gives up another may have taken over.
+        gated = partial(self.existing.gated, cluster) if self.existing else lambda _: ()
+        results += after(older.values(), plans, gated)
+        return None if fails(results) else self._files(cluster, outputs), results
 
     def dropped(self, cluster: str, older: Files) -> list[Result]:
         """Return what is to be said where the older files of a cluster are all removed."""
         return list(policy_changes.abandoned(_manifests(older.values()), cluster))
 
-    def _overlaps(
-        self,
-        cluster: str,
-        outputs: Sequence[PolicyOutput],
-    ) -> list[Result]:
+    def _overlaps(self, cluster: str, plans: Sequence[tuple[KubeObject, Plan]]) -> list[Result]:
         """Return what two policies of a cluster gate both.
 
         To clean up after both is no such thing.
         """
         if self.uninstalls:
             return []
-        own = [Claim.of(each.plan.timetable)._replace(cluster=cluster) for each in outputs]
+        own = [Claim.of(plan.timetable)._replace(cluster=cluster) for _, plan in plans]
         # Among the policies of the fleet itself, and then of each with what others have rendered.
         found = list(overlap.among(own))
         if self.existing is not None:
             for claim in own:
                 others = self.existing.current_of(claim, cluster)
                 found += ((claim, result) for result in overlap.conflicts(claim, others))
-        configs = {policy.name: policy.at(cluster).config for policy in self._reaching(cluster)}
         results: list[Result] = []
-        for claim, result in found:
-            results += about(configs[claim.policy], [result])
+        for config, plan in plans:
+            results += about(config, [each for claim, each in found if claim.policy == plan.policy])
         return results
-
-    def _forgotten(
-        self, cluster: str, older: Iterable[bytes], outputs: Sequence[PolicyOutput]
-    ) -> list[Result]:
-        """Return what the policies of a cluster leave shut of those that were rendered before."""
-        # What one policy gives up another may have taken over.
-        kept = [output.plan.timetable for output in outputs]
-        if self.existing is None:
-            return policy_changes.forgotten(_manifests(older), kept)
-        gated = partial(self.existing.gated, cluster)
-        return policy_changes.forgotten(_manifests(older), kept, gated)
 
     def _files(
         self,
@@ -260,26 +242,25 @@ def planned(
     return (plan, emit.objects(plan)), results
 
 
-def _changed(older: Files, files: Files) -> Iterator[bytes]:
-    """Yield the older contents of files that change; what stays as it is cannot forget anything."""
-    for path, content in older.items():
-        if files.get(path) != content:
-            yield content
+def after(
+    older: Iterable[bytes], plans: Sequence[tuple[KubeObject, Plan]], gated: policy_changes.Gated
+) -> list[Result]:
+    """Return what plans, each with its policy, have to do with what was rendered before them.
+
+    That says by which zone data it was built, and which targets it held: one that is dropped while
+    it is shut would stay suspended, as nobody is left to resume it.
+    """
+    before = list(_manifests(older))
+    timetables_of = [plan.timetable for _, plan in plans]
+    results = about(plans[0][0], policy_changes.forgotten(before, timetables_of, gated))
+    manifests = list(map(KubeObject.parse, before))
+    for config, plan in plans:
+        recorded = zone_release.recorded(manifests, plan)
+        results += about(config, list(zone_release.differing(plan, recorded)))
+    return results
 
 
 def _manifests(files: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the objects with timetables among some files."""
     for content in files:
         yield from timetables.manifests(content)
-
-
-def _zones(
-    older: Iterable[bytes], outputs: Iterable[tuple[KubeObject, PolicyOutput]]
-) -> list[Result]:
-    """Return what the zone data of this build has to do with that of what was rendered before."""
-    manifests = list(map(KubeObject.parse, _manifests(older)))
-    results: list[Result] = []
-    for config, output in outputs:
-        recorded = zone_release.recorded(manifests, output.plan)
-        results += about(config, list(zone_release.differing(output.plan, recorded)))
-    return results
