@@ -23,7 +23,7 @@ from krm_windows.preview import changes, records, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
-from krm_windows.results import Result, fails
+from krm_windows.results import Result, fails, sort
 from krm_windows.system import tops
 from krm_windows.system.commits import WorkingTree
 from krm_windows.system.directories import Directory
@@ -72,7 +72,8 @@ def run(
     # Before the file is touched, so that a wrong call costs nothing.
     if arguments.commit and not arguments.reason:
         raise UsageError("--commit needs --reason TEXT, which becomes the commit message")
-    inputs.check_file(arguments.policy)
+    if arguments.policy == inputs.STDIN:
+        raise UsageError("FILE must be a file, which is written again")
     # A link itself would be replaced by a file, and what it led to would stay as it was.
     path = tops.followed(Path(arguments.policy))
     items = cluster_resources.read(arguments.resources)
@@ -255,12 +256,10 @@ def _located(
     arguments: argparse.Namespace, proposal: Proposal, written: WriteOutcome
 ) -> list[Result]:
     """Return what was found, with the lines that the file has after the change."""
-    results = proposal.results
-    known = {(result.rule, result.message) for result in results}
+    found = report.located(proposal.results, {arguments.policy: proposal.new}, arguments.resources)
     for each in written.renewals:
-        new = [result for result in each.results if fails([result])]
-        results += [result for result in new if (result.rule, result.message) not in known]
-    return report.located(results, {arguments.policy: proposal.new}, arguments.resources)
+        found += [result for result in each.results if fails([result])]
+    return sort(found)
 
 
 def _outcome(

@@ -27,17 +27,6 @@ def check_directory(path: str | Path) -> None:
     raise InputError(f"{path}: no such directory")
 
 
-def check_file(path: str | Path) -> None:
-    """Refuse what is no file; raises InputError that says what it is instead."""
-    if Path(path).is_file():
-        return
-    if Path(path).is_dir():
-        raise InputError(f"{path}: is a directory, not a file")
-    if os.path.lexists(path):
-        raise InputError(f"{path}: is not a regular file")
-    raise InputError(f"{path}: no such file")
-
-
 def policy(path: str) -> KubeObject:
     """Return the one WindowPolicy of a file; raises InputError where there is none, or more."""
     return only(path, KIND)

@@ -100,7 +100,6 @@ def _request(arguments: argparse.Namespace, name: str) -> OverrideRequest:
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
-    inputs.check_file(arguments.policy)
     found = overrides.listed(inputs.policy(arguments.policy), now)
     if arguments.output == "json":
         output.show_json([each.record() for each in found])

@@ -40,13 +40,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _patch(given: str) -> Value:
     """Read the patch: JSON, which may also be written as YAML."""
-    if given != inputs.STDIN and not given.startswith(_FILE):
-        try:
-            return value(parse(given))
-        except InputError as error:
-            raise InputError(f"--patch: {error}") from error
-    source = given.removeprefix(_FILE)
-    content = inputs.content(source)
+    source, content = "--patch", given.encode()
+    if given == inputs.STDIN or given.startswith(_FILE):
+        source = given.removeprefix(_FILE)
+        content = inputs.content(source)
     # JSON is YAML (YAML 1.2), so one parser reads both.
     try:
         check_encoding(content)

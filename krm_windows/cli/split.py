@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from krm_windows import gateable, rules
+from krm_windows import rules
 from krm_windows.checks import class_moves
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
-from krm_windows.cli import builds, destinations, inputs, output, report
+from krm_windows.cli import builds, destinations, fleet, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import LeftOutError
 from krm_windows.function import change_classes
@@ -111,7 +111,8 @@ def _write(
     results: Iterable[Result],
     arguments: argparse.Namespace,
 ) -> ExitCode:
-    template = _template(arguments.flux_kustomization)
+    given = fleet.template(arguments.flux_kustomization)
+    template = given.item if given else None
     files = split.files(config.name, spec, partition, template)
     folder = Folder(arguments.output_dir, split.header(config.name).__eq__, inner=_CLASSES)
     # All reasons against writing are collected first; a person mends them in one go.
@@ -171,20 +172,6 @@ def _apart(base: str, output: Path) -> None:
         return
     if output.resolve().is_relative_to(Path(base).resolve()):
         raise InputError(f"{output}: must not be inside {base}, whose files are all read")
-
-
-def _template(path: str | None) -> KubeObject | None:
-    """Return the Flux Kustomization of a file; raises InputError where it holds another."""
-    if path is None:
-        return None
-    item = inputs.only(path, "Kustomization")
-    # Two kinds are called so: kustomize's own `kustomize.config.k8s.io` is not one that Flux
-    # applies.
-    if gateable.group_of(item.api_version) != gateable.KUSTOMIZE:
-        raise InputError(
-            f"{path}: must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version}"
-        )
-    return item
 
 
 def _kept(spec: Spec) -> Iterator[Result]:
