@@ -105,7 +105,6 @@ class Server:
     compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # By commit: the modes of files on Gitea.
     modes: dict[str, dict[str, str]] = field(default_factory=dict)
-    # By the branch and the path.
     # Whether the token may merge and approve.
     may_merge: bool = True
     # GitLab's list of files says so where it is cut.

@@ -125,13 +125,13 @@ def _comment(
 ) -> None:
     """Say it on a change; where there is nothing to be said, only in place of what was."""
     forge = forges.connected(arguments)
-    from krm_windows.forge.comments import Comments  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge import comments  # noqa: PLC0415 - the extra `forge`
 
     # A comment for each policy, and for each cluster that is asked for alone.
     name = f"diff {every[0].policy} {arguments.cluster or ''}"
     is_news = bool(results) or any(one.changes for one in every)
-    comments = Comments.of(forge, arguments.comment)
-    if comments.put(name, changes.markdown(every, sort(results)), is_news=is_news):
+    text = changes.markdown(every, sort(results))
+    if comments.put(forge, arguments.comment, name, text, is_news=is_news):
         output.log(f"commented on #{arguments.comment}")
 
 

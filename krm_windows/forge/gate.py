@@ -3,7 +3,7 @@
 It is decided by the evaluator that decides in the cluster, so both say the same at every instant.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -78,13 +78,10 @@ class MergeGate:
                 if each.branch in branches and each.sha not in heads
             }
             yield from pool.imap(partial(self._judge_group, now), groups.values())
-        self._forget({*heads, *groups})
-
-    def _forget(self, heads: Collection[str]) -> None:
-        """Keep only what is known of commits that were met: others are asked for no more."""
-        for head in list(self.known):
-            if head[1] not in heads or head[0] != (self.base or head[0]):
-                del self.known[head]
+        # Of others nothing is asked any more.
+        met = {*heads, *groups}
+        for head in [each for each in self.known if each[1] not in met]:
+            del self.known[head]
 
     def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[PullRequest]:
         """Yield the open changes that are to be merged into a branch that counts.
@@ -151,11 +148,7 @@ class MergeGate:
         return self._decide(does, change, at).may_land
 
     def answer(
-        self,
-        sha: str,
-        change: PullRequest | None,
-        does: Change,
-        at: datetime,
+        self, sha: str, change: PullRequest | None, does: Change, at: datetime
     ) -> tuple[Verdict, bool]:
         """Answer whether a commit may be merged now, for a change that is known or is not.
 
@@ -169,17 +162,12 @@ class MergeGate:
         # `pending` is what GitHub's queue waits for, up to the hour that it gives its checks.
         if not verdict.may_land:
             verdict = replace(verdict, state=State.FAILURE)
-        is_new = self.say(sha, verdict)
-        return verdict, is_new
+        return verdict, self.say(sha, verdict)
 
     def edge(self, at: datetime) -> datetime | None:
         """Return when the next policy opens or closes, None where that is far."""
-        edges = []
-        for policy in self.policies:
-            until = policy.decide(at).until
-            if until is not None:
-                edges.append(until)
-        return min(edges, default=None)
+        edges = (policy.decide(at).until for policy in self.policies)
+        return min(filter(None, edges), default=None)
 
     def is_scheduled(self, change: PullRequest) -> bool:
         """Whether a change has the label of a policy: somebody wants it in its window."""
@@ -228,16 +216,8 @@ class MergeGate:
         # A forge takes a thousand of a commit, so what is there is not said again. It is read each
         # time, since somebody else may have said something in between.
         before = self.forge.statuses(sha).get(self.context)
-        is_new = _is_news(status, before)
-        if self.dry_run:
-            return is_new
-        if is_new:
+        # Another link alone is no news: `link` may name the run that made it.
+        is_new = before is None or before != replace(status, link=before.link)
+        if is_new and not self.dry_run:
             self.forge.set_status(sha, status)
         return is_new
-
-
-def _is_news(status: Status, before: Status | None) -> bool:
-    if before is None:
-        return True
-    # Another link alone is none: `--link` may name the run that made it.
-    return before != replace(status, link=before.link)

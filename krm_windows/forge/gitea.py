@@ -1,6 +1,7 @@
 """Gitea and Forgejo: REST, `/api/v1`."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 from urllib.parse import quote
 
 from krm_windows.forge import http
@@ -11,7 +12,6 @@ from krm_windows.forge.model import (
     Progress,
     PullRequest,
     Readiness,
-    Status,
     present,
 )
 from krm_windows.forge.pulls import Pulls
@@ -21,18 +21,11 @@ from krm_windows.forge.pulls import Pulls
 class Gitea(Pulls):
     """A repository on Gitea or Forgejo. A page has 50 entries at most, unless its owner says so."""
 
-    page: str = "limit"
-    entries: int = 50
-
-    @property
-    def order(self) -> dict[str, str]:
-        """What asks for open ones, the oldest first."""
-        return {"state": "open", "sort": "oldest"}
-
-    def status(self, entry: Record) -> Status:
-        """Read a status; its state has another name here."""
-        state = http.text(entry, "status")
-        return super().status({**entry, "state": state})
+    page: ClassVar[str] = "limit"
+    entries: ClassVar[int] = 50
+    order: ClassVar[dict[str, str]] = {"state": "open", "sort": "oldest"}
+    state: ClassVar[str] = "status"
+    approves: ClassVar[str] = "APPROVED"
 
     def compared(self, base: str, sha: str) -> Files:
         """Return the paths that merging a commit into a branch changes.
@@ -53,7 +46,7 @@ class Gitea(Pulls):
         """Return what the paths of a commit are, by their modes (GET …/git/trees/{sha})."""
         found: dict[str, str] = {}
         path = f"{self.root}/git/trees/{quote(sha, safe='')}"
-        for each in self.client.pages_of(path, "tree", recursive="true", per_page=1000):
+        for each in self.client.pages(path, {"recursive": "true", "per_page": 1000}, "tree"):
             # Of `100644`, `120000` or `160000`, so that a file that is made executable counts by
             # its commit alone.
             found[http.text(each, "path")] = http.text(each, "mode")[:3]
@@ -76,11 +69,6 @@ class Gitea(Pulls):
             return checks
         # Also false while Gitea looks for conflicts, which it does for a moment after every push.
         return Readiness(Progress.UNKNOWN, "it conflicts with its base branch")
-
-    @property
-    def approves(self) -> str:
-        """The word for a review that approves."""
-        return "APPROVED"
 
     def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a pull request (POST …/pulls/{index}/merge); with another head it is 409."""

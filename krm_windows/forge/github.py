@@ -68,7 +68,7 @@ class GitHub(Pulls):
         """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""
         found = {}
         path = f"{self.root}/commits/{quote(sha, safe='')}/check-runs"
-        for each in self.client.pages_of(path, "check_runs", per_page=self.entries):
+        for each in self.client.pages(path, {self.page: self.entries}, "check_runs"):
             conclusion = http.text(each, "conclusion")
             state = _CONCLUSIONS.get(conclusion, State.FAILURE)
             # It has no conclusion yet.

@@ -175,7 +175,7 @@ class GitLab:
         return True
 
     def _listed(self, path: str, **query: str | int) -> Iterator[Record]:
-        return self.client.pages(f"{self._root}/{path}", **query, per_page=_ENTRIES)
+        return self.client.pages(f"{self._root}/{path}", {**query, "per_page": _ENTRIES})
 
 
 def _change(entry: Record) -> PullRequest:

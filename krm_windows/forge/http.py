@@ -22,6 +22,7 @@ from krm_windows.system.errors import WorkspaceError
 Json = object
 """What `json.loads` yields; see `record` and `records`."""
 Record = dict[str, Json]
+Query = Mapping[str, str | int]
 
 _MOST = 16 << 20
 """Bytes of an answer. A page of a hundred pull requests of GitHub has some 2 MiB."""
@@ -81,21 +82,11 @@ class Client:
         """Return what is at a path, below the address."""
         return self._asked("GET", _with(path, query)).value
 
-    def pages(self, path: str, **query: str | int) -> Iterator[Record]:
-        """Yield the entries of a list, page after page."""
-        for value in self._values(path, query):
-            yield from records(value)
-
-    def pages_of(self, path: str, name: str, **query: str | int) -> Iterator[Record]:
-        """Yield the entries of a list that each page has under a name."""
-        for value in self._values(path, query):
-            yield from records(record(value).get(name))
-
-    def _values(self, path: str, query: Mapping[str, str | int]) -> Iterator[Json]:
-        """Yield what each page is."""
+    def pages(self, path: str, query: Query, within: str = "") -> Iterator[Record]:
+        """Yield the entries of a list, page after page; each page may have it `within` a name."""
         for number in range(1, _MOST_PAGES + 1):
             answer = self._asked("GET", _with(path, {**query, "page": number}))
-            yield answer.value
+            yield from records(record(answer.value).get(within) if within else answer.value)
             # RFC 8288. The address that it names is not used: it may be another host's.
             if not re.search(r'rel="?next\b', answer.headers.get("link", "")):
                 return
@@ -271,13 +262,8 @@ def last_setter(additions: Iterable[Record], label: str, *path: str) -> frozense
 
     The name is at a path in each; nobody where none is of that label, or names somebody.
     """
-    found = ""
-    for each in additions:
-        if text(each, "label", "name") == label:
-            found = text(each, *path)
-    if not found:
-        return frozenset()
-    return frozenset({found})
+    names = [text(each, *path) for each in additions if text(each, "label", "name") == label]
+    return frozenset(filter(None, names[-1:]))
 
 
 def number(value: Record, name: str) -> int:
@@ -312,10 +298,8 @@ def _message(value: Json) -> str:
     return text(value, "message") or text(value, "error")
 
 
-def _with(path: str, query: Mapping[str, str | int]) -> str:
-    if not query:
-        return path
-    return f"{path}?{urlencode(query)}"
+def _with(path: str, query: Query) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _plain(path: str) -> str:

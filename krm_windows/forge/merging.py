@@ -37,14 +37,6 @@ class Landing:
     is_new: bool = True
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """Since when a change is waited for, and since when the forge has not made up its mind."""
-
-    began: datetime
-    unsure: datetime | None = None
-
-
 @dataclass
 class Merger:
     """Merges the changes that a gate lets through and that carry the label of a policy.
@@ -91,73 +83,47 @@ class Merger:
         except RefusedError as error:
             return Landing(change, Result.FAILED, f"the token has no permission: {error}")
         except ConflictError as error:
-            return Landing(change, Result.FAILED, self._refusal(change, error))
+            # Somebody's push is the reason, if there was one.
+            sha = self.gate.forge.change(change.number).sha
+            words = str(error) if sha == change.sha else moved(sha).words
+            return Landing(change, Result.FAILED, words)
         except ForgeError as error:
             return Landing(change, Result.FAILED, f"{error}")
 
-    def _refusal(self, change: PullRequest, error: ConflictError) -> str:
-        """Say why the forge has refused: somebody's push is the reason, if there was one."""
-        sha = self.gate.forge.change(change.number).sha
-        if sha != change.sha:
-            return moved(sha).words
-        return str(error)
-
     def _land(self, change: PullRequest) -> Landing:
         """Wait for the checks of a change as long as its window is open, and merge it."""
-        waiting = _Waiting(self.now())
+        began = sure = self.now()
         while True:
-            landing = self._step(change, waiting)
-            if landing is not None:
-                return landing
+            verdict = self.gate.decide(change, self.now())
+            if not verdict.may_land:
+                return self._wait(change, verdict)
+            # Checks are not waited for: approved early, it lands the sooner.
+            if self.approve_only:
+                return self._approve(change, verdict.words)
+            readiness = self.gate.forge.readiness(change, self.gate.context)
+            if readiness.progress is Progress.READY:
+                try:
+                    return self._merge(change)
+                except ConflictError as error:
+                    # Gitea says so of every change right after a merge, and shows what was before.
+                    readiness = Readiness(Progress.UNKNOWN, str(error))
+            if readiness.progress is Progress.MERGED:
+                return Landing(change, Result.MERGED, "by someone else")
+            at = self.now()
+            # GitHub's `blocked`, too: it is so for as long as it takes to count our status.
+            if readiness.progress is not Progress.UNKNOWN:
+                sure = at
+            is_over = at - sure >= _GRACE or at - began >= self.timeout
+            if is_over or readiness.progress is Progress.BLOCKED:
+                return Landing(change, Result.FAILED, readiness.words)
+            if self.gate.dry_run:
+                return Landing(change, Result.WAITS, readiness.words)
             self._rest()
-
-    def _step(self, change: PullRequest, waiting: _Waiting) -> Landing | None:
-        """Do what can be done with a change now; None where a while later there may be more."""
-        verdict = self.gate.decide(change, self.now())
-        if not verdict.may_land:
-            return self._wait(change, verdict)
-        # Checks are not waited for: approved early, it lands the sooner.
-        if self.approve_only:
-            return self._approve(change, verdict.words)
-        readiness = self.gate.forge.readiness(change, self.gate.context)
-        if readiness.progress is Progress.READY:
-            try:
-                return self._merge(change)
-            except ConflictError as error:
-                # Gitea says so of every change right after a merge, and shows what was so before.
-                readiness = Readiness(Progress.UNKNOWN, str(error))
-        return self._unready(change, readiness, waiting)
-
-    def _unready(
-        self,
-        change: PullRequest,
-        readiness: Readiness,
-        waiting: _Waiting,
-    ) -> Landing | None:
-        """Give up a change that cannot be merged; None where it is to be waited for."""
-        if readiness.progress is Progress.MERGED:
-            return Landing(change, Result.MERGED, "by someone else")
-        if self._should_give_up(readiness, waiting):
-            return Landing(change, Result.FAILED, readiness.words)
-        if self.gate.dry_run:
-            return Landing(change, Result.WAITS, readiness.words)
-        return None
 
     def _wait(self, change: PullRequest, verdict: Verdict) -> Landing:
         """Leave a change to the next window, with a status that says so."""
         self.gate.say(change.sha, verdict)
         return Landing(change, Result.WAITS, verdict.words)
-
-    def _should_give_up(self, readiness: Readiness, waiting: _Waiting) -> bool:
-        if readiness.progress is Progress.BLOCKED:
-            return True
-        at = self.now()
-        # GitHub's `blocked`, too: it is so for as long as it takes to count our status.
-        if readiness.progress is Progress.UNKNOWN:
-            waiting.unsure = waiting.unsure or at
-            return at - waiting.unsure >= _GRACE
-        waiting.unsure = None
-        return at - waiting.began >= self.timeout
 
     def _rest(self) -> None:
         """Sleep for a while, and not past the next edge."""

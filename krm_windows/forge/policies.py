@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 
 from krm_windows.forge.model import State
 from krm_windows.forge.reach import Change, Gated
@@ -42,16 +43,6 @@ class Policy:
             return ""
         return found
 
-    def words(self, decision: Decision) -> str:
-        """Say what it is, until when and why."""
-        # Such as `open until Thu 2026-12-24 17:00 Europe/Berlin: flux-system/week (office)`.
-        word = "open" if decision.open else "closed"
-        until = "for more than 400 days"
-        if decision.until is not None:
-            zone = self.timetable.zone
-            until = f"until {shown(decision.until, zone)} {zone.key}"
-        return f"{word} {until}: {named(self.timetable)} ({decision.reason})"
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -68,7 +59,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a policy is at an instant."""
+    """What a policy is at an instant, and why it gates a change, in a few words or none."""
 
     policy: Policy
     decision: Decision
@@ -76,12 +67,21 @@ class Decided:
 
     @property
     def words(self) -> str:
-        """What it is, until when and why."""
-        words = self.policy.words(self.decision)
+        """What it is, until when and why, such as `open until Thu 17:00: flux-system/week`."""
+        timetable = self.policy.timetable
+        until = "for more than 400 days"
+        if self.decision.until is not None:
+            until = f"until {shown(self.decision.until, timetable.zone)} {timetable.zone.key}"
+        word = "open" if self.decision.open else "closed"
         # A reviewer wants to know what the change does there.
-        if self.why and not self.decision.open:
-            words = f"{words}; {self.why}"
-        return words
+        why = f"; {self.why}" if self.why and not self.decision.open else ""
+        return f"{word} {until}: {named(timetable)} ({self.decision.reason}){why}"
+
+    @property
+    def until(self) -> float:
+        """Until when it stays so, in seconds since 1970; without an end where that is far."""
+        until = self.decision.until
+        return float("inf") if until is None else until.timestamp()
 
 
 def decide(policies: Iterable[Policy], at: datetime) -> list[Decided]:
@@ -125,22 +125,9 @@ def conclude(decided: Sequence[Decided]) -> Verdict:
     closed = [each for each in decided if not each.decision.open]
     if not closed:
         # It may land until the first of them closes.
-        first = min(decided, key=_until)
-        return Verdict(State.SUCCESS, first.words)
-    # And it waits until the last of them opens.
-    last = max(closed, key=_until)
-    # A status has 140 characters: room for one of them.
-    words = last.words
-    others = len(closed) - 1
-    if others:
-        words = f"{words} and {others} more"
+        return Verdict(State.SUCCESS, min(decided, key=attrgetter("until")).words)
+    # And it waits until the last of them opens. A status has 140 characters: room for one of them.
+    words = max(closed, key=attrgetter("until")).words
+    if len(closed) > 1:
+        words += f" and {len(closed) - 1} more"
     return Verdict(State.PENDING, words)
-
-
-def _until(decided: Decided) -> float:
-    """Return until when it stays so, in seconds since 1970, to be compared."""
-    until = decided.decision.until
-    # More than 400 days away.
-    if until is None:
-        return float("inf")
-    return until.timestamp()

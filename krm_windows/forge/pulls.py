@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 from urllib.parse import quote
 
 from krm_windows.forge import http
@@ -25,13 +26,18 @@ from krm_windows.forge.model import (
 class Pulls(ABC):
     """A repository, `OWNER/NAME`, whose changes are pull requests.
 
-    `page` is the name of the parameter that says how many entries a page has, `entries` the most.
+    `page` is the name of the parameter that says how many entries a page has, `entries` the most;
+    `order` asks for open ones, the oldest first; `state` is the field of a status that has its
+    state, and `approves` the word for a review that approves.
     """
 
     client: Client
     repository: str
-    page: str = "per_page"
-    entries: int = 100
+    page: ClassVar[str] = "per_page"
+    entries: ClassVar[int] = 100
+    order: ClassVar[dict[str, str]] = {"state": "open", "sort": "created", "direction": "asc"}
+    state: ClassVar[str] = "state"
+    approves: ClassVar[str] = "APPROVE"
 
     @property
     def root(self) -> str:
@@ -42,16 +48,11 @@ class Pulls(ABC):
 
     def listed(self, path: str, **query: str | int) -> Iterator[Record]:
         """Yield the entries of a list below the repository."""
-        return self.client.pages(f"{self.root}/{path}", **query, **{self.page: self.entries})
+        return self.client.pages(f"{self.root}/{path}", {**query, self.page: self.entries})
 
     def open_changes(self) -> Iterator[PullRequest]:
         """Yield the open pull requests, the oldest first."""
         return once_each(map(_change, self.listed("pulls", **self.order)))
-
-    @property
-    def order(self) -> dict[str, str]:
-        """What asks for open ones, the oldest first."""
-        return {"state": "open", "sort": "created", "direction": "asc"}
 
     def default_branch(self) -> str:
         """Return the default branch (GET …/repos/{owner}/{name})."""
@@ -78,19 +79,15 @@ class Pulls(ABC):
         """Return what is said of a commit last, by context."""
         found: dict[str, Status] = {}
         for each in self.listed(f"commits/{quote(sha, safe='')}/statuses"):
-            status = self.status(each)
+            status = Status(
+                http.text(each, "context"),
+                _state(http.text(each, self.state)),
+                http.text(each, "description"),
+                http.text(each, "target_url"),
+            )
             # The newest comes first.
             found.setdefault(status.context, status)
         return found
-
-    def status(self, entry: Record) -> Status:
-        """Read a status."""
-        return Status(
-            http.text(entry, "context"),
-            _state(http.text(entry, "state")),
-            http.text(entry, "description"),
-            http.text(entry, "target_url"),
-        )
 
     def set_status(self, sha: str, status: Status) -> None:
         """Say something of a commit."""
@@ -149,11 +146,6 @@ class Pulls(ABC):
         self.client.send("POST", f"{self.root}/{path}", {**content, "event": self.approves})
         return True
 
-    @property
-    def approves(self) -> str:
-        """The word for a review that approves."""
-        return "APPROVE"
-
 
 def _change(entry: Record) -> PullRequest:
     labels = entry.get("labels")
@@ -175,7 +167,4 @@ def _change(entry: Record) -> PullRequest:
 
 def _state(word: str) -> State:
     """Read a state: what is neither done nor under way is a failure (`error`, `failure`)."""
-    try:
-        return State(word)
-    except ValueError:
-        return State.FAILURE
+    return State(word) if word in ("success", "pending") else State.FAILURE

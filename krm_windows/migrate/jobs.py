@@ -157,13 +157,6 @@ def _containers(item: Object) -> Iterator[tuple[str, Container]]:
                 yield f"{'.'.join(_POD)}.{key}[{index}]", each
 
 
-def account(item: Object) -> str:
-    """Return the name of the ServiceAccount that a CronJob runs as."""
-    # The second is the old name of the first (core/v1, PodSpec); else Kubernetes takes `default`.
-    named = item.text(*_POD, "serviceAccountName") or item.text(*_POD, "serviceAccount")
-    return named or "default"
-
-
 def _read(found: ClusterJobs, item: Object) -> None:
     """Read a CronJob that suspends or resumes, or say why it cannot be read."""
     before = len(found.findings)
@@ -235,14 +228,11 @@ def _commands(container: Container) -> list[Command]:
     # Without a shell nothing is expanded but `$(NAME)`, by Kubernetes itself.
     if not _is_shell(words[0]):
         return [Command(tuple(words), expands=any(map(_REFERENCE.search, words)))]
-    flags: list[str] = []
     # `-c`, `-ec`, `-euo pipefail -c`: what is behind it is the script.
-    for flag, following in pairwise(words[1:]):
-        if not _FLAGS.fullmatch(flag) and flags[-1:] != ["-o"]:
-            break
-        flags += [flag, "-o"] if flag.endswith("o") else [flag]
-        if "c" in flag and _FLAGS.fullmatch(flag):
-            stops = any(each == "errexit" or (each[0] == "-" and "e" in each) for each in flags)
+    for index, (flag, following) in enumerate(pairwise(words), 1):
+        if _FLAGS.fullmatch(flag) and "c" in flag:
+            flags = words[1:index]
+            stops = any(each == "errexit" or re.match("-[a-z]*e", each) for each in flags)
             return shell.split(following, known, stops=stops)
     # One in a file is not read; `_scripts` warns of it.
     return [Command(tuple(words))]

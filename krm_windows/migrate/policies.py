@@ -60,7 +60,7 @@ def make(
     claimed: set[tuple[str, str]] = set()
     for clusters in _joined(read):
         pairs = _pairs(clusters)
-        name = _policy_name(pairs, clusters, [each.name for each in made])
+        name = _policy_name(pairs, [each.name for each in made])
         file = f"{name}.yaml"
         while file in taken:
             file = f"windows-{file}"
@@ -113,18 +113,11 @@ def _pairs(clusters: Mapping[str | None, Windows]) -> list[tuple[str, str]]:
     return sorted({each.jobs for each in every})
 
 
-def _policy_name(
-    pairs: Iterable[tuple[str, str]],
-    clusters: Mapping[str | None, Windows],
-    taken: Collection[str],
-) -> str:
+def _policy_name(pairs: Iterable[tuple[str, str]], taken: Collection[str]) -> str:
     """Name a policy after what the names of all its CronJobs share."""
     # `suspend-apps`, `resume-apps`: `apps`.
-    stem = "-".join(_shared(chain.from_iterable(pairs)))[:_LONGEST].strip("-.") or _POLICY
-    if stem not in taken:
-        return stem
-    first = min(chain.from_iterable(each.targets for each in clusters.values()))
-    return _numbered(f"{stem}-{first.name}", taken)
+    stem = "-".join(_shared(chain.from_iterable(pairs)))[:_LONGEST].strip("-.")
+    return _numbered(stem or _POLICY, taken)
 
 
 def _window_names(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:

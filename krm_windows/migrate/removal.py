@@ -9,12 +9,11 @@ from posixpath import basename, dirname, join, normpath
 
 from krm_windows import gateable
 from krm_windows.flux import Object
-from krm_windows.flux.locations import Locator, Written
+from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import ObjectIdentity
 from krm_windows.flux.objects import readable
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import KubeObject
-from krm_windows.migrate import jobs
 from krm_windows.migrate.jobs import ClusterJobs
 from krm_windows.system.reading import KUSTOMIZATIONS
 
@@ -68,10 +67,6 @@ class Removal:
                 found.add(Step(path, 0, "delete it"))
             else:
                 found.update(_step(path, item, f"remove {Object.of(item)}") for item in items)
-        for file, item, _ in self._rights():
-            if item is not None:
-                text = f"remove {Object.of(item)}, unless something else needs it"
-                found.add(_step(file, item, text))
         found.update(self._lines())
         return sorted(found)
 
@@ -112,23 +107,6 @@ class Removal:
         """The files of which nothing stays."""
         count = {path: len(readable(self.contents[path])) for path in self._going}
         return frozenset(path for path, items in self._going.items() if count[path] == len(items))
-
-    def _rights(self) -> Iterator[Written]:
-        """Yield the accounts of the CronJobs, and the bindings and roles that give them rights."""
-        accounts = {(each.namespace, jobs.account(each)) for each in self._jobs}
-        roles = set()
-        found = []
-        for item in self._applied:
-            # Kubernetes demands a namespace here; kustomize fills it in, and so do we.
-            subjects = item.parts("subjects")
-            bound = {(e.get("namespace") or item.namespace, e.get("name")) for e in subjects}
-            if bound & accounts:
-                roles.add((item.text("roleRef", "kind"), item.text("roleRef", "name")))
-                found.append(item)
-            elif item.kind == "ServiceAccount" and (item.namespace, item.name) in accounts:
-                found.append(item)
-        found += (item for item in self._applied if (item.kind, item.name) in roles)
-        return map(self.locator.locate, found)
 
     def _fields(self) -> Iterator[Step]:
         """Yield what is to be done to targets: Git must not say whether they are suspended."""

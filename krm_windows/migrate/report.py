@@ -28,7 +28,7 @@ def _lines(migration: Migration) -> Iterator[str]:
     elif not migration.policies:
         yield "no policy was made: no CronJob at work in a cluster suspends or resumes anything"
     if migration.steps:
-        yield "to remove the old windows, their patches, and kustomizations of which nothing stays:"
+        yield "to remove the old windows, and what is there for them alone (patches, rights):"
         yield from (f"  {step}" for step in migration.steps)
     commands = renders(migration)
     if commands:

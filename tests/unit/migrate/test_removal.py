@@ -46,25 +46,6 @@ def test_what_names_a_file_that_goes_is_said() -> None:
     ]
 
 
-def test_rights_may_be_of_others_too() -> None:
-    """The account, what binds it, and the role."""
-    rbac = "apiVersion: rbac.authorization.k8s.io/v1\nkind: "
-    named = "metadata: {name: keeper, namespace: flux-system}\n"
-    files = {
-        **WINDOW,
-        "rights.yaml": (
-            f"apiVersion: v1\nkind: ServiceAccount\n{named}---\n"
-            f"{rbac}Role\n{named}---\n{rbac}RoleBinding\n{named}"
-            "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: keeper}\n"
-            "subjects: [{kind: ServiceAccount, name: keeper}]\n"
-        ),
-    }
-    assert steps(files)[2:] == [
-        f"rights.yaml:{line}: remove {kind} flux-system/keeper, unless something else needs it"
-        for line, kind in ((1, "ServiceAccount"), (5, "Role"), (9, "RoleBinding"))
-    ]
-
-
 def test_an_object_goes_out_of_a_file_with_others() -> None:
     """By its line."""
     files = {**WINDOW, "open.yaml": f"{OTHER}---\n{WINDOW['open.yaml']}"}
