@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from krm_windows.cli import inputs, output, periods, progress, times
@@ -61,29 +62,17 @@ def _path(history: History, given: str) -> str:
 
     What is not there is a path from the directory of the repository that was named.
     """
-    # A line end would begin a second request to Git.
-    if not given or "\n" in given:
-        raise InputError(f"{given!r}: is not the path of a file")
     # `..` and `windows/` are directories wherever they are.
-    if Path(given).is_dir() or given.endswith(("/", "..")):
-        raise InputError(f"{given}: is a directory: give the file of the policy")
+    if not given or Path(given).is_dir() or given.endswith(("/", "..")):
+        raise InputError(f"{given!r}: is not the path of a file")
     # As it is named from here, unless that is a file of somewhere else.
-    if Path(given).exists():
-        path = _below(history, Path(given))
-        if path is not None:
-            return path
-    path = _below(history, history.directory / given)
-    if path is None:
-        raise InputError(f"{given}: is outside the repository {history.top}")
-    return path
-
-
-def _below(history: History, place: Path) -> str | None:
-    # Only the folders: a link in the repository is a file of its own for Git.
-    real = Path(os.path.realpath(place.parent), place.name)
-    if not real.is_relative_to(history.top):
-        return None
-    return real.relative_to(history.top).as_posix()
+    places = [Path(given)] if Path(given).exists() else []
+    for place in (*places, history.directory / given):
+        # Only the folders: a link in the repository is a file of its own for Git.
+        real = Path(os.path.realpath(place.parent), place.name)
+        if real.is_relative_to(history.top):
+            return real.relative_to(history.top).as_posix()
+    raise InputError(f"{given}: is outside the repository {history.top}")
 
 
 def _accounts(
@@ -122,7 +111,9 @@ def _accounts(
             nothing = False
             yield made
     if nothing:
-        raise InputError(_nothing(found, arguments))
+        problems = list(chain.from_iterable(each.problems for each in found))
+        why = f": {problems[-1]}" if problems else ""
+        raise InputError(f"{arguments.policy}: no version of it was in force in this period{why}")
 
 
 def _clusters(versions: Versions, arguments: argparse.Namespace) -> Sequence[str | None]:
@@ -152,21 +143,6 @@ def _period(
         return None
     # A date is a day of the last version's clock, which the report is in.
     return periods.period(arguments.start, arguments.until or now, zones[-1])
-
-
-def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:
-    """Say why there is nothing to account for."""
-    policy = arguments.policy
-    # There may be a directory of that name in the repository, and none here.
-    if all(each.blob is None for each in found):
-        return f"{policy}: is a directory in the repository: give the file of the policy"
-    # From the most to the least that could be read.
-    if any(each.timetable is not None for each in found):
-        return f"{policy}: no version of it was in force in this period"
-    problems: list[str] = []
-    for each in found:
-        problems += each.problems
-    return f"{policy}: no version of it can be read: {problems[-1]}"
 
 
 def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:

@@ -128,29 +128,22 @@ def _swept(
     ends: datetime,
 ) -> Iterator[ChangedPeriod]:
     """Sweep over the edges of both: between one and the next, neither changes."""
+    # A minute more says what goes on after the period.
+    last = ends + _MINUTE
+    states = [_states(timetable, begins, last) for timetable in (old, new)]
     # Also the rims of the period, so that the first and last part are compared, too.
-    edges = {begins, ends}
-    states: list[dict[datetime, bool]] = []
-    for timetable in (old, new):
-        state = _states(timetable, begins, ends)
-        edges.update(state)
-        states.append(state)
+    edges = sorted({*states[0], *states[1], last})
     was_open = is_open = False
-    for start, end in pairwise(sorted(edges)):
+    for start, end in pairwise(edges):
         # Where one of them has no edge, it goes on as before.
         was_open = states[0].get(start, was_open)
         is_open = states[1].get(start, is_open)
         # Another rule that decides the same changes nothing for who waits for a window.
-        if was_open != is_open:
-            was = _during(old, start, end)
-            now = _during(new, start, end)
-            goes_on = end == ends and _goes_on(old, new, end, opens=now.open)
-            yield ChangedPeriod(start, end, now.open, was.rules, now.rules, goes_on)
-
-
-def _goes_on(old: Followed, new: Followed, at: datetime, *, opens: bool) -> bool:
-    is_open = _during(new, at, at + _MINUTE).open
-    return is_open is opens and _during(old, at, at + _MINUTE).open is not is_open
+        if was_open != is_open and start < ends:
+            was, now = (_during(each, start, min(end, ends)) for each in (old, new))
+            yield ChangedPeriod(
+                start, min(end, ends), is_open, was.rules, now.rules, goes_on=end > ends
+            )
 
 
 def _states(

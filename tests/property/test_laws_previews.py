@@ -200,10 +200,9 @@ def test_exceptions_are_what_the_evaluator_says(
     begins = change.utc + timedelta(minutes=start, seconds=seconds)
     ends = begins + timedelta(minutes=minutes)
     far = timedelta(days=400)
-    first = max(begins - far, NOTHING_BEFORE)
     wholes: list[tuple[datetime, datetime, str]] = []
     for rule in (*table.freezes, *table.overrides):
-        for opens, closes in in_force(rule, table, first, ends + far):
+        for opens, closes in in_force(rule, table, begins - far, ends + far):
             if opens < ends and closes > begins:
                 wholes.append((opens, closes, rule.name))
     said = [

@@ -372,14 +372,13 @@ def test_where_the_file_is(past: Past, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("windows", "is a directory"),
-        ("windows/", "is a directory"),
-        (".", "is a directory"),
-        ("..", "is a directory"),
-        ("repository", "is a directory"),
-        ("repository/windows/..", "is a directory"),
+        # A directory of the repository, and one that is here.
+        ("windows", "no version of it was in force"),
+        ("repository", "is not the path of a file"),
+        ("windows/", "is not the path of a file"),
+        ("repository/windows/..", "is not the path of a file"),
         ("", "is not the path of a file"),
-        ("week\n.yaml", "is not the path of a file"),
+        ("week\n.yaml", "not found in any commit"),
     ],
 )
 def test_what_is_no_file(
@@ -423,7 +422,7 @@ def test_nothing_to_account_for(past: Past, capsys: pytest.CaptureFixture[str]) 
     """It is said why."""
     past.commit("2026-01-01T00:00Z", {PATH: "{"})
     assert main(["history", PATH, "--repo", str(past.top), *TIME]) == 1
-    assert "no version of it can be read" in capsys.readouterr().err
+    assert "no version of it was in force in this period: line 2" in capsys.readouterr().err
     past.commit("2026-03-01T00:00Z", {PATH: OFFICE})
     assert main(["history", PATH, "--repo", str(past.top), *TIME]) == 1
     assert "in force in this period" in capsys.readouterr().err
