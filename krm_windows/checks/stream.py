@@ -16,12 +16,10 @@ from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.emit.names import TIME_INTERVALS
 from krm_windows.gate.revisions import SOURCE
-from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, mentioning, plain_json
 from krm_windows.plan.model import Plan
 from krm_windows.plan.rights import REVIEWS
-from krm_windows.plan.rights import granted as granted_targets
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result
 
@@ -93,7 +91,7 @@ def verify(plan: Plan, items: Sequence[KubeObject], stream: Inventory) -> list[R
             "always skips it)"
         )
         return [*found, rules.NOT_RUN.result(message)]
-    others = [(its, item) for its, item in labelled if its not in (None, label)]
+    others = [item for its, item in labelled if its not in (None, label)]
     found += overlap.conflicts(Claim.of(plan.timetable), _claims(plan, others))
     found += _targets(plan, stream)
     for check in (_gate, _triggers, _references, _rights, _beside):
@@ -111,27 +109,15 @@ def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
             )
 
 
-def _claims(plan: Plan, others: Iterable[tuple[str | None, KubeObject]]) -> Iterator[Claim]:
+def _claims(plan: Plan, others: Iterable[KubeObject]) -> Iterator[Claim]:
     """Yield what other policies claim of which the same stream holds the windows.
 
-    One build is for one cluster. With the actuator `Kubectl` there is no timetable, so the Roles
-    say what is claimed.
+    One build is for one cluster.
     """
-    cluster = plan.timetable.cluster
-    # A policy with a timetable says all there; its Roles would say it again.
-    has_timetable: set[str | None] = set()
-    granted: dict[str | None, list[Target]] = {}
-    for label, item in others:
+    for item in others:
         found = timetables.read(item)
         if found is not None:
-            has_timetable.add(label)
-            yield Claim.of(found)._replace(cluster=cluster)
-        elif item.kind == "Role":
-            turned = granted_targets(item.get("rules"), item.namespace)
-            granted.setdefault(label, []).extend(turned)
-    for label, claimed in granted.items():
-        if label not in has_timetable:
-            yield Claim(names.policy_of(str(label)), cluster, tuple(claimed))
+            yield Claim.of(found)._replace(cluster=plan.timetable.cluster)
 
 
 def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:

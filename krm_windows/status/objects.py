@@ -35,15 +35,18 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
         else:
             yield Query(resource, found.namespace, names=found.names)
     # One query for both, so that a CronJob and its Jobs are of one moment.
+    yield _ours(policy, "cronjobs.batch,jobs.batch")
+
+
+def _ours(policy: WindowPolicy, resources: str) -> Query:
+    home = policy.metadata.namespace
     label = names.label(f"{home}/{policy.metadata.name}")
-    yield Query("cronjobs.batch,jobs.batch", home, labels={POLICY: label})
+    return Query(resources, home, labels={POLICY: label})
 
 
 def windows(policy: WindowPolicy) -> Query:
     """Return what asks for the ConfigMaps of a policy, one of which has the timetable."""
-    home = policy.metadata.namespace
-    label = names.label(f"{home}/{policy.metadata.name}")
-    return Query("configmaps", home, labels={POLICY: label})
+    return _ours(policy, "configmaps")
 
 
 def closer(policy: WindowPolicy) -> Iterator[Query]:
@@ -51,10 +54,8 @@ def closer(policy: WindowPolicy) -> Iterator[Query]:
 
     The policy's Pods, and the Events beside them, which have no labels.
     """
-    home = policy.metadata.namespace
-    label = names.label(f"{home}/{policy.metadata.name}")
-    yield Query("pods", home, labels={POLICY: label})
-    yield Query("events", home)
+    yield _ours(policy, "pods")
+    yield Query("events", policy.metadata.namespace)
 
 
 def instant(value: object) -> datetime | None:
@@ -62,16 +63,12 @@ def instant(value: object) -> datetime | None:
 
     Example: `2026-11-20T13:03:11Z` (metav1.Time). An object from a file may say anything.
     """
-    if not isinstance(value, str):
-        return None
     try:
-        found = datetime.fromisoformat(value)
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
     # Without an offset nobody could compare it.
-    if found.tzinfo is None:
-        return None
-    return found
+    return found if found and found.tzinfo else None
 
 
 def read(text: str) -> list[LiveObject]:
@@ -113,9 +110,7 @@ def is_of_gate(live: LiveObject, label: str) -> bool:
 def entries(live: LiveObject, *path: str) -> list[object]:
     """Return a list that is deep in an object; an empty one where there is no list."""
     found = dig(live, *path)
-    if isinstance(found, list):
-        return found
-    return []
+    return found if isinstance(found, list) else []
 
 
 def _objects(value: object) -> list[LiveObject]:

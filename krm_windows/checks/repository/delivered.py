@@ -157,11 +157,10 @@ def _elsewhere(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[F
 
 
 def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Finding]:
-    """Look for what the delivery waits for and the policy itself closes, or nothing ever makes."""
+    """Look for what the delivery waits for and the policy itself closes."""
     # What delivers them itself, or is waited for, must not be gated at all.
     known = {each.key for each in gated.chain(gate)}
     for index, key in enumerate(by.depends_on):
-        path = f"spec.dependsOn[{index}]"
         for each in waits_for(gated, key):
             known.add(each.key)
             if each.identity in gate.identities:
@@ -170,20 +169,8 @@ def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Fin
                     "is closed, no change to them may be applied; targets may depend on the "
                     "windows, but not the other way round"
                 )
+                path = f"spec.dependsOn[{index}]"
                 yield Finding(rules.SELF_LOCK, message, by.own, path, current=key)
-            elif each.own and each.own.get("spec", "suspend") is True and not gated.suspends(each):
-                message = (
-                    f"must not lead to {each}, which is suspended in Git: it is never ready for a "
-                    "new revision, so no change to the windows would be applied; remove one of "
-                    "the two"
-                )
-                yield _at(by, path, message, each.key)
-        if key not in gated.cluster.kustomizations and gated.cluster.complete:
-            message = (
-                f"must not name Kustomization {key}, which nothing applies to the cluster: the "
-                "windows would wait for it for ever; remove it, or correct its name"
-            )
-            yield _at(by, path, message, key)
     for key in sorted(gated.before(by) - known) if gate.waits else ():
         each = gated.cluster.kustomizations[key]
         if each.identity in gate.identities:

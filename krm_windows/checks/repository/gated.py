@@ -95,12 +95,6 @@ class GatedCluster:
                 due += ((key, True) for key in each.awaits)
         return {key for key, _ in seen}
 
-    def windowed(self) -> Iterator[Kustomization]:
-        """Yield the Kustomizations that wait for a window."""
-        for each in self.cluster.kustomizations.values():
-            if self.holds(each):
-                yield each
-
     def chain(self, gate: Gate) -> list[Kustomization]:
         """Return what delivers a policy, and the root of all."""
         root = self.cluster.first

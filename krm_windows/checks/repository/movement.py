@@ -22,7 +22,7 @@ def moving(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what changes between the windows though its delivery waits for them."""
     # Who takes what a source has: it is one fact, however many they are.
     users: dict[ObjectIdentity, list[Object]] = {}
-    for each in gated.windowed():
+    for each in filter(gated.holds, gated.cluster.kustomizations.values()):
         for item in each.objects:
             # What is gated itself waits for its own window, what is suspended for a person.
             is_moving = (item.group, item.kind) in _MOVING

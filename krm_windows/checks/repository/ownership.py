@@ -7,23 +7,18 @@ from collections.abc import Collection, Iterator
 
 from krm_windows import rules
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
-from krm_windows.emit import names
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.layers import ABSTAINS, LEFT
 from krm_windows.flux.model import Finding, Identity
 from krm_windows.gateable import KUSTOMIZE
-from krm_windows.inventory import CHANGE_CLASS, POLICY
+from krm_windows.inventory import CHANGE_CLASS
 
 # The cluster that an object is on, empty for the one that is checked, and its identity there.
 Place = tuple[tuple[str, ...], Identity]
 
 
 def conflicting(gated: GatedCluster) -> Iterator[Finding]:
-    """Yield the objects that Kustomizations of different classes or policies apply.
-
-    And the windows that several apply, whatever they are.
-    """
-    doubled: dict[str, Finding] = {}
+    """Yield the objects that Kustomizations of different classes or policies apply."""
     for (_, identity), found in applied_by(gated).items():
         # Most have one owner, and are not read for it; a name with a variable is one that only the
         # cluster knows.
@@ -41,9 +36,6 @@ def conflicting(gated: GatedCluster) -> Iterator[Finding]:
                     "remove it from all but one of them"
                 )
                 yield Finding(rules.OBJECT_SHARED, message, item)
-            elif item.item.mentions(POLICY) and item.note(POLICY):
-                doubled.setdefault(other.key, _doubled(owner, other, item))
-    yield from doubled.values()
 
 
 def says(item: Object, notes: Collection[tuple[str, str]]) -> bool:
@@ -55,16 +47,6 @@ def _class(gated: GatedCluster, each: Kustomization) -> tuple[frozenset[str], st
     """Return what decides when a Kustomization changes: the policies, and the class it names."""
     # The root may be applied by hand, and then no file has it.
     return gated.holds(each), each.own.note(CHANGE_CLASS) if each.own else None
-
-
-def _doubled(owner: Kustomization, each: Kustomization, item: Object) -> Finding:
-    policy = names.policy_of(item.note(POLICY) or "")
-    message = (
-        f"must not lead to the windows of {policy}, which {owner} applies, too: each takes them "
-        "from the other at every reconcile, and whichever is removed deletes them; apply them once"
-    )
-    path = "spec.path" if each.own else ""
-    return Finding(rules.DELIVERY_FIELD, message, each.own or item, path, current=each.path)
 
 
 def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from krm_windows import rules
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.classes import references
-from krm_windows.flux.model import Finding, Identity
+from krm_windows.flux.model import Finding
 from krm_windows.krm import InputError
 
 # The kinds that read others by name, and so meet an older or newer version of them.
@@ -28,9 +28,6 @@ _USERS = frozenset(
 )
 # The kinds that they read, none of which is reported for a reader.
 _CORE = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
-_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
-# The groups of what Flux and this project define.
-_FLUX = ("fluxcd.io", "fluxcd.controlplane.io", "krm-windows.dev")
 
 
 def crossing(gated: GatedCluster) -> Iterator[Finding]:
@@ -55,7 +52,6 @@ def crossing(gated: GatedCluster) -> Iterator[Finding]:
                 key = (each.group or "", each.kind, each.namespace, each.name)
                 if key in owners:
                     yield from _pair(gated, user, owners[key], each.path)
-    yield from _definitions(gated)
 
 
 def _pair(gated: GatedCluster, user: Owned, used: Owned, path: str) -> Iterator[Finding]:
@@ -72,25 +68,3 @@ def _pair(gated: GatedCluster, user: Owned, used: Owned, path: str) -> Iterator[
         yield Finding(rules.REFERS_TO_LIVE, message, user[1], path)
     elif two and not one:
         yield Finding(rules.REFERS_TO_WINDOWED, message, user[1], path)
-
-
-def _definitions(gated: GatedCluster) -> Iterator[Finding]:
-    """Yield each Kustomization with objects of a definition that changes at another time.
-
-    Flux's own are left out: what turns the windows can never wait for one.
-    """
-    defined: dict[tuple[str, object], list[Owned]] = {}
-    for each, item in gated.applied():
-        # The name of a definition is `plural.group` (apiextensions.k8s.io).
-        _, _, group = item.name.partition(".")
-        if (item.group, item.kind) == _DEFINITION and not group.endswith(_FLUX):
-            kind = item.get("spec", "names", "kind")
-            defined.setdefault((group, kind), []).append((each, item))
-    # Once for each definition, however many objects of it there are.
-    reported: set[tuple[str, Identity]] = set()
-    for each, item in gated.applied() if defined else ():
-        for owner, definition in defined.get((item.group, item.kind), ()):
-            once = (each.key, definition.identity)
-            if once not in reported and bool(gated.holds(owner)) != bool(gated.holds(each)):
-                reported.add(once)
-                yield from _pair(gated, (each, item), (owner, definition), "kind")

@@ -375,17 +375,6 @@ def test_what_has_no_label_of_ours_is_no_window(judged: Judged) -> None:
     assert judged({"clusters/north/again.yaml": again, "again/a.yaml": text}) == []
 
 
-def test_windows_that_two_apply(judged: Judged) -> None:
-    """By the same path, or by another that leads to them: said once, at the second."""
-    again = kustomization("again", path="./overlay")
-    files = {WINDOWS: kustomization("windows") + again, OVERLAY: "resources: [../windows]\n"}
-    assert judged(files) == [("delivery-field", WINDOWS, "path: ./overlay")]
-    # In another cluster they are others.
-    remote = again.replace("prune", "kubeConfig: {secretRef: {name: spoke}}\n  prune")
-    found = judged(files | {WINDOWS: kustomization("windows") + remote})
-    assert "path: ./overlay" not in [said for _, _, said in found]
-
-
 @pytest.mark.parametrize(
     ("waits", "fires"), [("wait: true", True), ("healthChecks: [%s]", True), ("wait: false", False)]
 )
@@ -506,23 +495,6 @@ def test_a_delivery_that_waits_for_what_its_windows_close(chain: str, judged: Ju
     }
     found = judged(files)
     assert ("self-lock", WINDOWS, f"{{name: {chain}}}]") in found
-
-
-@pytest.mark.parametrize(
-    ("name", "spec", "fires"),
-    [("nowhere", "", True), ("other", "suspend: true", True), ("other", "suspend: false", False)],
-)
-def test_a_delivery_that_waits_for_ever(
-    name: str, spec: str, *, fires: bool, judged: Judged
-) -> None:
-    """For what nothing applies, or for what is suspended in Git."""
-    files = {
-        FLUX: kustomization("windowed") + kustomization("other", f"  {spec}\n"),
-        WINDOWS: kustomization("windows", f"  dependsOn: [{{name: {name}}}]\n"),
-        "other/o.yaml": config_map("o"),
-    }
-    expected = [("delivery-field", WINDOWS, f"{{name: {name}}}]")]
-    assert judged(files) == (expected if fires else [])
 
 
 @pytest.mark.parametrize("target", ["kubeConfig: {secretRef: {name: spoke}}", "interval: 1m"])

@@ -183,30 +183,6 @@ def test_what_delivers_the_policy_may_hang_on_what_it_gates(judged: Judged) -> N
     assert judged({FLUX: TWO} | files) == set()
 
 
-def test_a_definition_and_its_objects_are_a_pair(judged: Judged) -> None:
-    """Reported once for each Kustomization; Flux's own definitions are always live."""
-    definition = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: {plural}.{group}}}
-spec: {{group: {group}, names: {{kind: {kind}, plural: {plural}}}}}
----
-"""
-    thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: {}}}\n---\n"
-    release = (
-        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\n"
-        "spec: {suspend: true}\n---\n"
-    )
-    files = {
-        "live/crds.yaml": definition.format(plural="things", group="example.com", kind="Thing")
-        + definition.format(
-            plural="helmreleases", group="helm.toolkit.fluxcd.io", kind="HelmRelease"
-        ),
-        "windowed/things.yaml": thing.format("one") + thing.format("two") + release,
-    }
-    assert judged(PAIR | files) == {("refers-to-live", "one")}
-
-
 def test_what_is_suspended_reads_no_variables_anew(judged: Judged) -> None:
     """A gated Kustomization takes its variables when it opens, wherever they change.
 
