@@ -8,7 +8,7 @@ from pathlib import Path
 from krm_windows import escape
 from krm_windows.cli import destinations, output
 from krm_windows.exit_codes import ExitCode
-from krm_windows.system.files import put_program
+from krm_windows.system.files import put
 
 # kustomize looks for `$KUSTOMIZE_PLUGIN_HOME/<apiVersion>/<lower-case kind>/<Kind>`.
 API = Path("krm-windows.dev/v1alpha1")
@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         # being imported.
         launcher = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n'
         path = API / kind.lower() / kind
-        put_program(arguments.plugin_home, path, launcher.encode())
+        put(arguments.plugin_home, {path.as_posix(): launcher.encode()}, mode=0o755)
         output.show(f"{escape.word(str(arguments.plugin_home / path))}\n")
     return ExitCode.FINE

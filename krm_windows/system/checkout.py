@@ -70,10 +70,13 @@ class Checkout:
         # Whatever patterns say: Git's own directory, with its many files, is in no artifact.
         return place.name == ".git" or not any(self.files(path))
 
-    def files(self, directory: str) -> Iterator[str]:
-        """Yield the files below a directory, hidden ones included, that are not left out."""
+    def files(self, directory: str, *, hidden: bool = True) -> Iterator[str]:
+        """Yield the files below a directory that are not left out, top down.
+
+        Those of `hidden` directories are among them, or not.
+        """
         root = Path(self.root)
-        for folder, names in walk.walk(root / directory):
+        for folder, names in walk.walk(root / directory, hidden=hidden):
             for name in names:
                 path = Path(folder, name).relative_to(root).as_posix()
                 if self.left_out is None or not self.left_out(path):
@@ -95,10 +98,8 @@ class Checkout:
             return f"is more than {walk.DEEPEST} directories deep, so it is not read"
         if any(f"{path}/".startswith(f"{each}/") for each in self.elsewhere):
             return "is included from another repository, so it is not read"
-        real = None
         # An absolute path means this machine.
-        if not path.startswith("/"):
-            real = self._followed(path)
+        real = None if path.startswith("/") else self._followed(path)
         if real is None:
             return "leads out of the repository, so it is not followed"
         if _is_hidden(real):
@@ -108,7 +109,12 @@ class Checkout:
             mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118
         except (OSError, ValueError):
             return None
-        return _refusal(mode, is_dotted=_is_dotted(real))
+        found = None
+        if stat.S_ISDIR(mode):
+            found = "is a hidden directory, which is not read" if _is_dotted(real) else None
+        elif not stat.S_ISREG(mode):
+            found = "is neither a file nor a directory, so it is not read"
+        return found
 
     def names(self, path: str) -> list[str]:
         """Return what a directory holds, in order; nothing of one that is outside."""
@@ -137,13 +143,7 @@ class Checkout:
 
         Links to directories are not followed.
         """
-        root = Path(self.root)
-        for folder, names in walk.walk(root, hidden=False):
-            for name in names:
-                if name.endswith(SUFFIXES):
-                    path = Path(folder, name).relative_to(root).as_posix()
-                    if self.left_out is None or not self.left_out(path):
-                        yield path
+        return (path for path in self.files("", hidden=False) if path.endswith(SUFFIXES))
 
     def _followed(self, path: str) -> str | None:
         """Return a path without links, None where it leads outside."""
@@ -164,17 +164,6 @@ class Checkout:
         if not real.startswith(inside):
             return None
         return real.removeprefix(inside)
-
-
-def _refusal(mode: int, *, is_dotted: bool) -> str | None:
-    """Say why something of a mode (`stat.st_mode`) is not read; None where it is."""
-    if stat.S_ISREG(mode):
-        return None
-    if not stat.S_ISDIR(mode):
-        return "is neither a file nor a directory, so it is not read"
-    if is_dotted:
-        return "is a hidden directory, which is not read"
-    return None
 
 
 def _is_dotted(path: str) -> bool:

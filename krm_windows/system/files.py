@@ -11,7 +11,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple
 
 from krm_windows import escape
@@ -154,21 +154,11 @@ def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
     return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")
 
 
-def put(folder: Path, wanted: Mapping[str, bytes]) -> None:
+def put(folder: Path, wanted: Mapping[str, bytes], mode: int = 0o644) -> None:
     """Put files at paths below a directory, each in one step and none through a link."""
     with Directory.named(folder).alone() as directory:
         for path, content in wanted.items():
-            directory.put(path, content)
-
-
-def put_program(folder: Path, path: PurePath, content: bytes) -> None:
-    """Put a program at a path below a directory that a user named, over any file there."""
-    with Directory.named(folder).alone() as directory:
-        if directory.kind(path.as_posix()) not in (None, stat.S_IFREG):
-            raise WorkspaceError(
-                f"{folder / path} is in the way: it is not a regular file; move it away"
-            )
-        directory.put(path.as_posix(), content, mode=0o755)
+            directory.put(path, content, mode=mode)
 
 
 def folders(path: Path) -> list[str]:

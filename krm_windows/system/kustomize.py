@@ -24,7 +24,7 @@ LIMITS = Limits(seconds=300, output=256 * _MIB, memory=2048 * _MIB, file=256 * _
 # Flux builds with files from anywhere in the repository; what is elsewhere the sandbox refuses.
 _ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
 # Raised when what is kept in the cache changes its meaning: older entries are not found then.
-_FORMAT = "4"
+_FORMAT = "5"
 # As Go's os/exec words the end of a program: `exit status 128`, `signal: killed`.
 _STATUS = re.compile(r"(?:exit status|signal:) .*")
 # As kustomize complains of a resource that it could take for neither a file nor a directory.
@@ -71,18 +71,10 @@ class Inputs:
 
     def digest(self, version: str) -> str:
         """Return a name for what a program of this version makes of them."""
-        found = hashlib.sha256()
-        # With the number of links: else a file and its content could pass for one more of them.
-        parts = [_FORMAT, version, self.directory, str(len(self.links))]
-        for link in sorted(self.links.items()):
-            parts.extend(link)
-        contents: list[bytes] = []
-        for path, content in sorted(self.files.items()):
-            contents += [os.fsencode(path), content]
-        # With each part's length before it, `ab` + `c` is not the same as `a` + `bc`.
-        for part in (*map(os.fsencode, parts), *contents):
-            found.update(f"{len(part)} ".encode() + part)
-        return found.hexdigest()
+        files, links = (sorted(each.items()) for each in (self.files, self.links))
+        # No two of them are written alike.
+        text = repr((_FORMAT, version, self.directory, links, files))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def write(self, folder: Path) -> None:
         """Put them below a directory."""
@@ -90,10 +82,9 @@ class Inputs:
             place = folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-        for path, target in sorted(
-            self.links.items()
-        ):  # one may be behind another, and is there already then
+        for path, target in sorted(self.links.items()):
             place = folder / path
+            # One may be behind another, and is there already then.
             if not place.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 # Relative, as the copy is elsewhere than the repository.

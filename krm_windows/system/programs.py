@@ -7,6 +7,7 @@ more than it may, is killed with all that it has started.
 import os
 import resource
 import selectors
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -68,15 +69,8 @@ def find(name: str) -> str | None:
     A relative or empty entry of PATH means the directory one happens to be in, which may be a
     repository that is checked: such an entry is passed over.
     """
-    # Not `shutil.which`, which takes relative entries of PATH.
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        place = Path(folder, name)
-        # Not `Path.is_file`, which raises where a folder may not be searched, as one of
-        # root's after `su`.
-        is_file = os.path.isfile(place)  # noqa: PTH113
-        if place.is_absolute() and is_file and os.access(place, os.X_OK):
-            return str(place)
-    return None
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
 
 
 def run(

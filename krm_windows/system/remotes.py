@@ -3,14 +3,16 @@
 Nothing in it is in force.
 """
 
-from collections.abc import Iterator
+import re
 from pathlib import Path
 
 from krm_windows.system import git_layout
 from krm_windows.system.errors import WorkspaceError
 
-# As Git writes the section; another form, such as `[Remote "origin"]`, is not looked for.
-_ORIGIN = '[remote "origin"]'
+# As `git remote add` writes them (git-config(1), "Syntax"): the section with its lines, and the
+# address in one of them, which may be in quotes and have a comment behind it.
+_ORIGIN = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\s*\[).*)*', re.MULTILINE)
+_URL = re.compile(r'^\s*url\s*=\s*"?([^"#;\s]+)', re.MULTILINE)
 
 
 def addresses(directory: Path) -> frozenset[str]:
@@ -24,26 +26,5 @@ def addresses(directory: Path) -> frozenset[str]:
     # A directory inside a repository is another source than the repository.
     if layout.top != directory.resolve():
         return frozenset()
-    return frozenset(_origin(config.decode(errors="replace")))
-
-
-def _origin(config: str) -> Iterator[str]:
-    """Yield the addresses of `origin` as `git remote add` writes them.
-
-    Source: git-config(1), "Syntax".
-    """
-    inside = False
-    for line in map(_plain, config.splitlines()):
-        key, _, address = line.partition("=")
-        if line.startswith("["):
-            inside = line == _ORIGIN
-        elif inside and key.strip() == "url" and address:
-            # `url = "https://example.com/fleet"`: quotes are allowed, and not part of the value.
-            yield address.strip().strip('"')
-
-
-def _plain(line: str) -> str:
-    """Return a line without its comment."""
-    for sign in "#;":
-        line = line.partition(sign)[0]
-    return line.strip()
+    sections = _ORIGIN.findall(config.decode(errors="replace"))
+    return frozenset(_URL.findall("\n".join(sections)))

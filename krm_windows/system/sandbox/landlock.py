@@ -1,7 +1,8 @@
-"""Landlock: a process gives up every file but those that it names, for good.
+"""Landlock: a thread gives up every file but those that it names, for good.
 
-So does all that it starts. The numbers are those of include/uapi/linux/landlock.h; what an older
-kernel does not know is left out (docs.kernel.org/userspace-api/landlock.html, "Compatibility").
+So does all that it starts. The network and signals are for `seccomp` to refuse. The numbers are
+those of include/uapi/linux/landlock.h; what an older kernel does not know is left out
+(docs.kernel.org/userspace-api/landlock.html, "Compatibility").
 """
 
 import ctypes
@@ -22,8 +23,6 @@ _TRUNCATE = 1 << 14
 # How many rights to files there are, by the version of the interface: 2 brought REFER, 3 TRUNCATE,
 # 5 IOCTL_DEV.
 _RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-_NETWORK_SINCE, _BIND_AND_CONNECT = 4, 0b11
-_SCOPES_SINCE, _SOCKETS_AND_SIGNALS = 6, 0b11
 
 RUN = _EXECUTE | _READ_FILE
 """To a file: start it."""
@@ -37,14 +36,6 @@ CHANGE_BELOW = (
     READ_BELOW | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 )
 """To a directory: also make, write and remove plain files and directories in it."""
-
-
-class _Ruleset(ctypes.Structure):
-    _fields_ = (
-        ("files", ctypes.c_uint64),
-        ("network", ctypes.c_uint64),
-        ("scoped", ctypes.c_uint64),
-    )
 
 
 class _PathBeneath(ctypes.Structure):
@@ -62,23 +53,16 @@ def version() -> int:
 
 
 def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
-    """Leave this process the rights to those paths, and no other.
+    """Leave this thread the rights to those paths, and no other.
 
     The version of the interface is `known`. Whoever calls it has set PR_SET_NO_NEW_PRIVS. Raises
     OSError where the kernel refuses, and where a path is gone.
     """
     # A newer kernel may know more rights than are known here; those are left as they are.
     rights = (1 << _RIGHTS_BY_VERSION.get(known, _RIGHTS_BY_VERSION[5])) - 1
-    wanted = _Ruleset(rights, 0, 0)
-    size = 8
-    # The structure has grown: an older kernel refuses bytes that it does not know (E2BIG).
-    if known >= _NETWORK_SINCE:
-        wanted.network, size = _BIND_AND_CONNECT, 16
-    if known >= _SCOPES_SINCE:
-        wanted.scoped, size = _SOCKETS_AND_SIGNALS, 24
-    ruleset = syscall(
-        _CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0)
-    )
+    # The structure of newer kernels is longer; this is its beginning, as all of them know it.
+    wanted = ctypes.c_uint64(rights)
+    ruleset = syscall(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(8), ctypes.c_uint32(0))
     for path, access in allowed:
         # A right that this kernel does not know would make the whole rule fail (EINVAL).
         _allow(ruleset, path, access & rights)
