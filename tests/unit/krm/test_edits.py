@@ -27,6 +27,15 @@ LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
         ("{}\n", (), {"a": 1}, "{a: 1}\n"),
         ("a: {p: 1}\n", ("a",), {"q": 1}, "a: {q: 1}\n"),
         ("a: {b}\n", ("a", "c"), 2, "a: {b, c: 2}\n"),
+        # What is around stays as it is spelt: blanks in flow style, one line of it, a comment.
+        ("x: 1\na: { p: 1 } # c\n", ("a", "q"), 2, "x: 1\na: { p: 1, q: 2 } # c\n"),
+        ("a: [x] # c\n", ("a",), {"b": 1}, "a: {b: 1} # c\n"),
+        (
+            "a:\n  - x\n  # of y\n  - y\n",
+            ("a",),
+            ["x", "z", "y"],
+            "a:\n  - x\n  - z\n  # of y\n  - y\n",
+        ),
         # What is merged stays, and goes with its merge key.
         ("a: {<<: {x: 1}, b: 2}\n", ("a", "b"), 3, "a: {<<: {x: 1}, b: 3}\n"),
         (
@@ -68,6 +77,7 @@ def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> N
         ("a: 1\r\nb: 2\r\nc: 3\r\n", ("a",), "b: 2\r\nc: 3\r\n"),
         ("a: 1\r\nb: 2\r\nc: 3\r\n", ("b",), "a: 1\r\nc: 3\r\n"),
         ("a: 1\nb: 2", ("b",), "a: 1"),
+        ("a: 1 # stays\nb: 2", ("b",), "a: 1 # stays"),
         ("a: 1\n", ("a",), "{}\n"),
         ("- x\n- w # stays\n", (0,), "- w # stays\n"),
         # A dash stands before it on its line.
