@@ -106,7 +106,6 @@ class Builds:
     jobs: int
     progress: Progress
     done: dict[Request, Build] = field(default_factory=dict)
-    read: dict[bytes, tuple[Object, ...]] = field(default_factory=dict)
     plugins: dict[Request, Build] = field(default_factory=dict)
     artifacts: dict[Artifact, ArtifactFiles] = field(default_factory=dict)
 
@@ -215,7 +214,7 @@ class Builds:
         if closure.broken:
             return (), None
         # Most directories only list files: a build of those takes no process.
-        plain = self._plain(closure)
+        plain = _plain(closure)
         if plain is not None:
             return plain, None
         place = kustomization_file(self.tree, closure.directory) or closure.directory
@@ -248,37 +247,30 @@ class Builds:
                 return Finding(rules.BUILD_FAILED, message, file=place)
         return Finding(rules.BUILD_FAILED, f"cannot be built: {said}", file=place)
 
-    def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
-        """Return the objects of plain files.
 
-        It is None where kustomize has more to do, or something to say.
-        """
-        if not closure.plain:
-            return None
-        found: list[Object] = []
-        try:
-            for path in closure.resources:
-                found += self._written(closure.files[path], path)
-        except InputError:
-            # kustomize says better what is wrong with it, and where.
-            return None
-        # kustomize refuses what is no object, and two objects of one identity.
-        if not all(map(_is_single, found)):
-            return None
-        identities = {item.identity for item in found}
-        if len(identities) < len(found):
-            return None
-        return tuple(found)
+def _plain(closure: Closure) -> tuple[Object, ...] | None:
+    """Return the objects of plain files.
 
-    def _written(self, content: bytes, path: str) -> tuple[Object, ...]:
-        # The same file may be in many builds, and a path may have other contents in another.
-        key = path.encode() + b"\0" + content
-        if key not in self.read:
-            every = objects.written(content, path)
+    It is None where kustomize has more to do, or something to say.
+    """
+    if not closure.plain:
+        return None
+    found: list[Object] = []
+    try:
+        for path in closure.resources:
+            every = objects.written(closure.files[path], path)
             # What is marked as local is for functions and no object of a cluster (kustomize).
-            applied = (item for item in every if item.note(objects.LOCAL) != "true")
-            self.read[key] = tuple(applied)
-        return self.read[key]
+            found += (item for item in every if item.note(objects.LOCAL) != "true")
+    except InputError:
+        # kustomize says better what is wrong with it, and where.
+        return None
+    # kustomize refuses what is no object, and two objects of one identity.
+    if not all(map(_is_single, found)):
+        return None
+    identities = {item.identity for item in found}
+    if len(identities) < len(found):
+        return None
+    return tuple(found)
 
 
 def _is_single(item: Object) -> bool:

@@ -27,18 +27,6 @@ from krm_windows.system.reading import KUSTOMIZATIONS
 _MARKS = (KUSTOMIZE.encode(), OPERATOR.encode(), HELM.encode())
 # The chart of the Flux Operator's instance.
 _INSTANCE = "flux-instance"
-# By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of
-# that.
-HABITS = (
-    "clusters/*",
-    "*/clusters/*",
-    "cluster/*",
-    "cluster",
-    "*/cluster",
-    "*/*/cluster",
-    "flux/*",
-    "environments/*",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +40,8 @@ class Entrance:
 def find(tree: Checkout) -> tuple[Entrance, ...]:
     """Return the directories of clusters, in order.
 
-    Of what syncs them, else by habit, else what somebody applies by hand, else what nothing leads
-    to, else what applies itself alone. In a habit's directory, and in one to which nothing leads,
-    there is a Flux Kustomization.
+    Of what syncs them, else those with a Flux Kustomization that nothing leads to, else of what
+    applies itself alone.
     """
     # What is left out of the artifact is no part of a cluster; it may be applied by hand.
     every = list(_read(tree))
@@ -62,8 +49,6 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
     found = [item for item in every if not tree.is_absent(item.file)]
     for candidates in (
         _synced(tree, every),
-        _habitual(tree, found),
-        _by_hand(tree, every),
         _tops(tree, found),
         _synced(tree, every, alone=True),
     ):
@@ -314,7 +299,7 @@ def _is_bootstrapped(item: Object) -> bool:
 
 
 def _applies_itself(tree: Checkout, item: Object) -> bool:
-    """Whether a Kustomization is among what it applies.
+    """Whether a Kustomization is among what it applies, or lies there and was applied by hand.
 
     Not every one that is below its own path is: many people keep what applies a directory in it.
     """
@@ -324,7 +309,7 @@ def _applies_itself(tree: Checkout, item: Object) -> bool:
     directory = below("", item.text("spec", "path"))
     if directory == "." or not item.file.startswith(f"{directory}/"):
         return False
-    return item.file in _files(tree, directory)
+    return dirname(item.file) == directory or item.file in _files(tree, directory)
 
 
 # Of a hub that applies 400 clusters it is asked 400 times: 5 s in place of 90. The tree of an
@@ -377,39 +362,15 @@ def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
     return tuple(item for item in flux if below("", item.text("spec", "path")) == directory)
 
 
-def _by_hand(tree: Checkout, found: Sequence[Object]) -> Iterator[Entrance]:
-    """Yield what a Kustomization applies that lies right there, and that nothing applies.
-
-    Only where it leads to others: one that nobody applies may be one that was switched off.
-    """
-    files = {item.file for item in found if item.kind == "Kustomization"}
-    for item in kustomizations(found):
-        directory = below("", item.text("spec", "path"))
-        if directory == "." or dirname(item.file) != directory or not tree.is_directory(directory):
-            continue
-        entrance = Entrance(directory, item.file)
-        if _is_led_to(tree, entrance, found):
-            continue
-        if _files(tree, directory) & files - {item.file}:
-            yield entrance
-
-
-def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
-    """Yield the directories of the usual names in which there is a Flux Kustomization."""
-    directories = {dirname(item.file) for item in found if item.kind == "Kustomization"}
-    for pattern in HABITS:
-        for directory in tree.directories(pattern):
-            # A directory of a usual name may be of anything, such as of Terraform.
-            if any(_is_within(each, directory) for each in directories):
-                yield Entrance(directory)
-
-
 def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     """Yield the directories with Flux Kustomizations that nothing leads to."""
     flux = [item for item in found if item.kind == "Kustomization"]
     taken = _taken(tree, flux)
+    outer = ""
     for directory in sorted({dirname(item.file) or "." for item in flux}):
-        if not taken.has(directory):
+        # What is in another one is a part of that.
+        if not taken.has(directory) and not (outer and _is_within(directory, outer)):
+            outer = directory
             yield Entrance(directory)
 
 

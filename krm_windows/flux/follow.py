@@ -56,7 +56,6 @@ class State:
     asked: dict[str, Request] = field(default_factory=dict)
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
-    discovered: set[str] = field(default_factory=set)
     notices: list[Finding] = field(default_factory=list)
     by_hand: tuple[Object, ...] = ()
 
@@ -195,7 +194,6 @@ def _record(state: State, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
     kustomization = _expanded(state, kustomization)
     state.found[kustomization.key] = kustomization
-    state.discovered.add(kustomization.key)
     # The first one counts where two Kustomizations apply one object.
     for item in kustomization.objects:
         state.known.setdefault(item.identity, item)
@@ -279,9 +277,8 @@ def _discover(state: State, own: Object, parent: Kustomization) -> None:
     """Take in a Kustomization, unless it was discovered before."""
     # Without a namespace it is put into that of its parent (`spec.targetNamespace` aside).
     key = f"{own.namespace or parent.namespace}/{own.name}"
-    if key in state.discovered:
+    if key in state.found or any(each.key == key for each in state.waiting):
         return
-    state.discovered.add(key)
     path = below("", own.text("spec", "path"))
     state.waiting.append(Kustomization(key, own, parent.key, path))
 
@@ -398,9 +395,8 @@ def _not_followed(
     refusal = _refusal(tree, _artifact(state.sources, repository, state.known), found)
     if refusal is not None:
         return Finding(rules.NOT_FOLLOWED, f"its path {path} {refusal}", about=own)
-    # An artifact may hold a part of the repository only, and a branch that nothing says the cluster
-    # follows may be another one.
-    if source.kind != "GitRepository" or state.sources.undecided_branch(source):
+    # An artifact may hold a part of the repository only, and another source may be another branch.
+    if source.kind != "GitRepository" or not state.sources.is_certain(source):
         message = f"{found} is not in this checkout, and {source} may be another part or branch"
         return Finding(rules.NOT_FOLLOWED, message, about=own)
     return Finding(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)

@@ -15,7 +15,7 @@ from krm_windows.emit.labels import POLICY
 from krm_windows.flux import objects
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.follow import CHANGING, State
-from krm_windows.flux.model import Alteration, Kustomization, Layer, Object
+from krm_windows.flux.model import Alteration, Kustomization, Object
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
 from krm_windows.krm import Value
@@ -75,31 +75,30 @@ def _alterations(
     made = _compared(rendered, build.objects)
     filled = _compared(rendered, own.objects)
     explained: set[int] = set()
-    for layer, changed in _causes(builds, request, own, rendered, made):
+    for field, changed in _causes(builds, request, own, rendered, made):
         explained.update(changed)
-        yield _alteration(layer, rendered, {number: made[number] for number in changed})
+        altered = _altered(rendered, {number: made[number] for number in changed})
+        yield replace(field, removed=altered.removed, changed=altered.changed)
     others = {n: each for n, each in enumerate(made) if each != () and n not in explained}
     if others:
-        yield _alteration(None, rendered, others)
+        yield _altered(rendered, others)
     substituted = {n: each for n, each in enumerate(filled) if each != made[n]}
     if substituted:
-        yield _alteration(Layer("spec.postBuild", own.own), rendered, substituted)
+        yield replace(_altered(rendered, substituted), path="spec.postBuild", about=own.own)
     for kind in ("labels", "annotations"):
         common = None if own.own is None else own.own.get("spec", "commonMetadata", kind)
         if isinstance(common, dict):
             numbers = [n for n, item in enumerate(rendered) if _is_overridden(item, kind, common)]
             if numbers:
-                layer = Layer(f"spec.commonMetadata.{kind}", own.own)
-                changes = dict.fromkeys(numbers, (f"metadata.{kind}",))
-                yield _alteration(layer, rendered, changes)
+                altered = _altered(rendered, dict.fromkeys(numbers, (f"metadata.{kind}",)))
+                yield replace(altered, path=f"spec.commonMetadata.{kind}", about=own.own)
 
 
-def _alteration(
-    layer: Layer | None, rendered: Sequence[Object], changes: Mapping[int, _Changes]
-) -> Alteration:
+def _altered(rendered: Sequence[Object], changes: Mapping[int, _Changes]) -> Alteration:
+    """Return rendered objects, by their numbers, with what became of each."""
     removed = tuple(rendered[number] for number, fields in changes.items() if fields is None)
     changed = tuple((rendered[number], fields) for number, fields in changes.items() if fields)
-    return Alteration(layer, removed, changed)
+    return Alteration(removed, changed)
 
 
 def _rendered(builds: Builds, build: Build) -> list[Object]:
@@ -132,11 +131,11 @@ def _causes(
     own: Kustomization,
     rendered: Sequence[Object],
     made: Sequence[_Changes],
-) -> Iterator[tuple[Layer, list[int]]]:
+) -> Iterator[tuple[Alteration, list[int]]]:
     """Yield the fields without which some objects would be others, with the numbers of these."""
     if not any(each != () for each in made):
         return
-    for layer, without in _variants(builds, request, own):
+    for field, without in _variants(builds, request, own):
         builds.build([without])
         build = builds.done[without]
         # What does not build says nothing.
@@ -144,19 +143,19 @@ def _causes(
             other = _compared(rendered, build.objects)
             changed = [n for n, each in enumerate(made) if each != other[n] and each != ()]
             if changed:
-                yield layer, changed
+                yield field, changed
 
 
 def _variants(
     builds: Builds, request: Request, own: Kustomization
-) -> Iterator[tuple[Layer, Request]]:
+) -> Iterator[tuple[Alteration, Request]]:
     """Yield each field on the way to what is built, with what is to be built without it."""
     changes = json.loads(request.changes)
-    for field, name in CHANGING.items():
+    for flux, name in CHANGING.items():
         if name in changes:
             rest = {key: value for key, value in changes.items() if key != name}
             without = Request.of(request.directory, rest, request.artifact)
-            yield Layer(f"spec.{field}", own.own), without
+            yield Alteration((), (), f"spec.{flux}", own.own), without
     for file, fields in builds.closure(request).kustomizations.items():
         content = builds.tree.read(file) or b""
         # What uses a Component decides what that changes.
@@ -165,8 +164,8 @@ def _variants(
         for document in objects.readable(content)[:1]:
             for key in fields:
                 if key not in _NEUTRAL and document.get(key):
-                    layer = Layer(key, file=file, item=document)
-                    yield layer, replace(request, without=(file, key))
+                    field = Alteration((), (), key, file=file, item=document)
+                    yield field, replace(request, without=(file, key))
 
 
 def _compared(rendered: Sequence[Object], built: Sequence[Object]) -> list[_Changes]:

@@ -151,21 +151,6 @@ class Object:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """A field between a file and the cluster that changes what is applied.
-
-    `path` is in the object `about`, a Flux Kustomization, or where there is none, in the
-    kustomization `file`, whose document `item` is. Without that it is a line of that file.
-    """
-
-    path: str
-    about: Object | None = None
-    file: str = ""
-    item: KubeObject | None = None
-    line: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class Finding:
     """A rule that fired at the field `path` of `about`, or something that was met while following.
 
@@ -189,19 +174,6 @@ class Finding:
     of: ObjectIdentity | None = None
     item: KubeObject | None = None
 
-    @classmethod
-    def at(cls, rule: Rule, message: str, layer: Layer) -> "Finding":
-        """Return what fired at a layer between a file and the cluster."""
-        return cls(
-            rule,
-            message,
-            layer.about,
-            layer.path,
-            file=layer.file,
-            line=layer.line,
-            item=layer.item,
-        )
-
     @property
     def grouping_key(self) -> tuple[object, ...]:
         """What two clusters, or two objects of one fact, share where they have one finding."""
@@ -217,14 +189,19 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """Rendered objects that a layer changes on their way; the layer is None where none is known.
+    """Rendered objects that are changed on their way to the cluster.
 
-    `removed` are not applied under their names, `changed` with other values of some fields.
+    `removed` are not applied under their names, `changed` with other values of some fields. The
+    field `path` does it, of `about`, a Flux Kustomization, or of the kustomization `file`, whose
+    document `item` is; it is empty where none alone does.
     """
 
-    layer: Layer | None
     removed: tuple[Object, ...]
     changed: tuple[tuple[Object, tuple[str, ...]], ...]
+    path: str = ""
+    about: Object | None = None
+    file: str = ""
+    item: KubeObject | None = None
 
 
 @dataclass(frozen=True)

@@ -194,18 +194,10 @@ class Sources:
         # A branch that is not known is taken for the same.
         return bool(own) and bool(other) and own != other
 
-    def undecided_branch(self, source: ObjectIdentity) -> str:
-        """Return the branch of a source, if it may be another one than is checked out.
-
-        That is so where nothing says which branch syncs the cluster. Empty where it is known.
-        """
-        is_given = any(each.means(source) for each in self.given)
-        # The source of the usual name is the one that syncs the cluster.
-        if is_given or source.path == f"{NAME}/{NAME}":
-            return ""
-        if self.sync is not None and (self.sync.branch or self.sync.source in self.known):
-            return ""
-        return _branch(self.known.get(source))
+    def is_certain(self, source: ObjectIdentity) -> bool:
+        """Whether a source is certainly what is checked out: it is given, or syncs the cluster."""
+        named = [self.sync.source.path] if self.sync else []
+        return source.path in (f"{NAME}/{NAME}", *named) or any(x.means(source) for x in self.given)
 
     def why_foreign(self, source: ObjectIdentity) -> str:
         """Say why a source is not followed."""

@@ -227,9 +227,10 @@ def _altered(each: Kustomization, alteration: Alteration) -> Finding:
     effects = [f"removes, renames or moves {item}" for item in alteration.removed]
     effects += (f"changes {some(paths, _FEW)} of {item}" for item, paths in alteration.changed)
     does = some(effects, _FEW)
-    if alteration.layer is not None:
+    if alteration.path:
         message = f"{does}, not as the policy says: {_MEND}"
-        return Finding.at(rules.DELIVERY_FIELD, message, alteration.layer)
+        found = Finding(rules.DELIVERY_FIELD, message, alteration.about, alteration.path)
+        return replace(found, file=alteration.file, item=alteration.item)
     altered = [*((item, ("",)) for item in alteration.removed), *alteration.changed]
     item, paths = altered[0]
     message = f"{each} applies something else than this: it {does}; apply it as it was rendered"

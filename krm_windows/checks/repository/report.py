@@ -67,7 +67,8 @@ def _result(directory: str, locator: Locator, first: Finding) -> Result:
         # Generated: the kustomization that has it made is the nearest location.
         at = place(item, first.path) if item else _BEGINNING
         path = steps(first.path)
-        if item is not None and item.get(*path) != first.about.get(*path):
+        is_error = first.rule.severity is Severity.ERROR
+        if is_error and item is not None and item.get(*path) != first.about.get(*path):
             message += "; this file says otherwise: look for a patch, a component or a variable"
     result = first.rule.result(
         message,
