@@ -5,7 +5,6 @@ The extra `forge`: nothing else in the package loads it.
 
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
 from krm_windows.forge.model import (
-    Forge,
     Group,
     Method,
     Progress,
@@ -17,7 +16,6 @@ from krm_windows.forge.model import (
 
 __all__ = [
     "ConflictError",
-    "Forge",
     "ForgeError",
     "Group",
     "Method",

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection
 
-from krm_windows.forge.model import Forge, PullRequest, State
+from krm_windows.forge.connect import Connected
+from krm_windows.forge.model import PullRequest, State
 from krm_windows.forge.policies import Verdict
 
 LABEL = "window:exempt"
@@ -13,7 +14,7 @@ _MOST_REASON = 80
 
 
 def exempted(
-    forge: Forge, change: PullRequest, verdict: Verdict, logins: Collection[str]
+    forge: Connected, change: PullRequest, verdict: Verdict, logins: Collection[str]
 ) -> Verdict:
     """Say whether the label lets a change through that would have to wait; raises ForgeError.
 

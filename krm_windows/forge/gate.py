@@ -10,9 +10,10 @@ from functools import partial
 from multiprocessing.pool import ThreadPool
 
 from krm_windows import escape
+from krm_windows.forge.connect import Connected
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.exemptions import LABEL, exempted
-from krm_windows.forge.model import Forge, Group, PullRequest, State, Status
+from krm_windows.forge.model import Group, PullRequest, State, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge, noted
 from krm_windows.forge.reach import Change, Changes
 
@@ -43,7 +44,7 @@ class MergeGate:
     does is said by `changed` for the commit `base`, or else the forge says which files it changes.
     """
 
-    forge: Forge
+    forge: Connected
     policies: Sequence[Policy]
     context: str
     link: str = ""

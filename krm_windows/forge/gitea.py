@@ -12,7 +12,6 @@ from krm_windows.forge.model import (
     Progress,
     PullRequest,
     Readiness,
-    present,
 )
 from krm_windows.forge.pulls import Pulls
 
@@ -40,7 +39,7 @@ class Gitea(Pulls):
         branch = http.record(self.client.get(f"{self.root}/branches/{quote(base, safe='')}"))
         before, after = map(self._kinds, (http.text(branch, "commit", "id"), sha))
         found |= {path for path in before.keys() & after.keys() if before[path] != after[path]}
-        return present(found)
+        return frozenset(found - {""})
 
     def _kinds(self, sha: str) -> dict[str, str]:
         """Return what the paths of a commit are, by their modes (GET …/git/trees/{sha})."""

@@ -14,7 +14,6 @@ from krm_windows.forge.model import (
     PullRequest,
     Readiness,
     State,
-    present,
 )
 from krm_windows.forge.pulls import Pulls
 
@@ -62,7 +61,7 @@ class GitHub(Pulls):
         found = set()
         for each in files:
             found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
-        return present(found)
+        return frozenset(found - {""})
 
     def check_runs(self, sha: str) -> dict[str, State]:
         """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""

@@ -1,6 +1,6 @@
 """GitLab: REST, `/api/v4`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -18,7 +18,6 @@ from krm_windows.forge.model import (
     Status,
     moved,
     once_each,
-    present,
 )
 
 _ENTRIES = 100
@@ -64,7 +63,7 @@ class GitLab:
         # Its whole path stands for its number: `group%2Fname`.
         return f"projects/{quote(self.repository, safe='')}"
 
-    def open_changes(self) -> Iterator[PullRequest]:
+    def open_changes(self) -> Iterable[PullRequest]:
         """Yield the open merge requests, the oldest first."""
         order = {"state": "opened", "order_by": "created_at", "sort": "asc"}
         return once_each(map(_change, self._listed("merge_requests", **order)))
@@ -92,7 +91,7 @@ class GitLab:
         for each in http.records(answer.get("diffs")):
             found |= {http.text(each, "old_path"), http.text(each, "new_path")}
         # Nor has it any where the two have no commit in common.
-        return present(found) or None
+        return frozenset(found - {""}) or None
 
     def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/resource_label_events)."""
@@ -186,10 +185,7 @@ def _change(entry: Record) -> PullRequest:
     return PullRequest(
         number=http.number(entry, "iid"),
         sha=http.text(entry, "sha"),
-        title=http.text(entry, "title"),
         text=http.text(entry, "description"),
-        author=http.text(entry, "author", "username"),
         labels=frozenset(named),
-        address=http.text(entry, "web_url"),
         base=http.text(entry, "target_branch"),
     )

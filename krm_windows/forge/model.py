@@ -1,9 +1,8 @@
 """What the forges have in common: changes, their files, and what is said of a commit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
 
 Files = frozenset[str] | None
 """Paths that a change touches, from the top of the repository; None where not all are known."""
@@ -57,30 +56,18 @@ class PullRequest:
 
     number: int
     sha: str
-    title: str
     text: str
-    author: str
     labels: frozenset[str]
-    address: str
     base: str
 
 
-def present(names: Iterable[str]) -> frozenset[str]:
-    """Return names without the empty one, which is what an absent field is read as."""
-    return frozenset(name for name in names if name)
-
-
-def once_each(changes: Iterable[PullRequest]) -> Iterator[PullRequest]:
-    """Yield changes, each once.
+def once_each(changes: Iterable[PullRequest]) -> Iterable[PullRequest]:
+    """Return changes, each once.
 
     A list moves on while its pages are read: where a change is closed meanwhile, another comes on
     two pages.
     """
-    yielded: set[int] = set()
-    for change in changes:
-        if change.number not in yielded:
-            yielded.add(change.number)
-            yield change
+    return {change.number: change for change in changes}.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +84,7 @@ class Group:
 
     def change(self) -> PullRequest:
         """Return what is known of the change without asking for it."""
-        return PullRequest(self.number, self.sha, "", "", "", frozenset(), "", self.branch)
+        return PullRequest(self.number, self.sha, "", frozenset(), self.branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,54 +95,6 @@ class Status:
     state: State
     description: str
     link: str = ""
-
-
-class Forge(Protocol):
-    """A repository on a forge. Every method raises ForgeError."""
-
-    def open_changes(self) -> Iterator[PullRequest]:
-        """Yield the open changes, each once, the oldest first."""
-
-    def default_branch(self) -> str:
-        """Return the branch that changes are merged into, unless they say another."""
-
-    def change(self, number: int) -> PullRequest:
-        """Read one change anew."""
-
-    def queued(self) -> Iterator[Group]:
-        """Yield what is in merge queues, where the forge shows it."""
-
-    def compared(self, base: str, sha: str) -> Files:
-        """Return the paths that merging a commit into a branch changes, renamed ones twice.
-
-        None where the forge does not list them all. It is asked by commit: the head of a change may
-        be another one by the time that its files are read, and the first one again after that.
-        """
-
-    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
-        """Return who has set a label that the change has now: the last one to do so."""
-
-    def statuses(self, sha: str) -> dict[str, Status]:
-        """Return what is said of a commit last, by context."""
-
-    def set_status(self, sha: str, status: Status) -> None:
-        """Say something of a commit."""
-
-    def readiness(self, change: PullRequest, ours: str) -> Readiness:
-        """Say whether a change can be merged now; `ours` is the status that does not count."""
-
-    def merge(self, change: PullRequest, method: Method | None = None) -> None:
-        """Merge a change if its head is still the one that was read.
-
-        None is the method that the forge takes itself. Raises ConflictError where the head has
-        moved, or where the forge does not let it be merged.
-        """
-
-    def approve(self, change: PullRequest, words: str) -> bool:
-        """Approve a change at the commit that was read; return False where it is approved there.
-
-        Raises ConflictError where the forge does not let it be approved.
-        """
 
 
 def moved(sha: str) -> Readiness:

@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import attrgetter
 
 from krm_windows.forge.model import State
-from krm_windows.forge.reach import Change, Gated
+from krm_windows.forge.reach import Change, Reach, Targets
 from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown
@@ -20,7 +20,7 @@ SCHEDULED = "window:"
 class Policy:
     """A policy for a cluster, and what it gates."""
 
-    def __init__(self, timetable: Timetable, reach: Gated) -> None:
+    def __init__(self, timetable: Timetable, reach: Reach | Targets) -> None:
         """Prepare a policy to be asked; raises LookupError without the rules of its zone."""
         self.timetable = timetable
         self.reach = reach

@@ -1,7 +1,7 @@
 """What GitHub, Gitea and Forgejo have alike: the same paths, with small differences."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import quote
@@ -50,7 +50,7 @@ class Pulls(ABC):
         """Yield the entries of a list below the repository."""
         return self.client.pages(f"{self.root}/{path}", {**query, self.page: self.entries})
 
-    def open_changes(self) -> Iterator[PullRequest]:
+    def open_changes(self) -> Iterable[PullRequest]:
         """Yield the open pull requests, the oldest first."""
         return once_each(map(_change, self.listed("pulls", **self.order)))
 
@@ -68,7 +68,11 @@ class Pulls(ABC):
 
     @abstractmethod
     def compared(self, base: str, sha: str) -> Files:
-        """Return the paths that merging a commit into a branch changes."""
+        """Return the paths that merging a commit into a branch changes, renamed ones twice.
+
+        None where the forge does not list them all. It is asked by commit: the head of a change may
+        be another one by the time that its files are read, and the first one again after that.
+        """
 
     def compare(self, base: str, sha: str) -> Record:
         """Compare a commit with where it left a branch (GET …/compare/{basehead})."""
@@ -155,12 +159,9 @@ def _change(entry: Record) -> PullRequest:
     return PullRequest(
         number=http.number(entry, "number"),
         sha=http.text(entry, "head", "sha"),
-        title=http.text(entry, "title"),
         # Null where it is empty.
         text=http.text(entry, "body"),
-        author=http.text(entry, "user", "login"),
         labels=frozenset(named),
-        address=http.text(entry, "html_url"),
         base=http.text(entry, "base", "ref"),
     )
 

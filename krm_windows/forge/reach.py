@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from itertools import product
 
 from krm_windows import patterns
 from krm_windows.forge.model import Files
@@ -25,31 +25,18 @@ Changes = Callable[[str], Change]
 """Looks at the change of a commit, in the trees before and after it."""
 
 
-class Gated(Protocol):
-    """What a policy gates."""
-
-    def has(self, path: str) -> bool:
-        """Whether a file may be what makes the change gated."""
-
-    def why(self, change: Change) -> str | None:
-        """Say why a change is gated, in a few words or none; None where it is not."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reach:
     """The paths that some globs match; `*` matches any characters, `/` included."""
 
     globs: tuple[str, ...] = ()
 
-    def has(self, path: str) -> bool:
-        """Whether a path is among them."""
-        return any(patterns.matches(each, path) for each in self.globs)
-
     def why(self, change: Change) -> str | None:
         """Gate what touches any of the paths, and what may."""
-        if change.files is None or any(map(self.has, change.files)):
+        if change.files is None:
             return change.unknown
-        return None
+        pairs = product(self.globs, change.files)
+        return change.unknown if any(patterns.matches(*pair) for pair in pairs) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +44,6 @@ class Targets:
     """The targets of a policy in a cluster."""
 
     key: Key
-
-    def has(self, _path: str) -> bool:
-        """Take any file for gated: nobody can tell which of them makes the difference."""
-        return True
 
     def why(self, change: Change) -> str | None:
         """Gate what affects a target, and what may."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from krm_windows.forge.exemptions import exempted
-from krm_windows.forge.model import Forge, PullRequest, State
+from krm_windows.forge.model import PullRequest, State
 from krm_windows.forge.policies import Verdict
 
 
@@ -33,13 +33,13 @@ def test_names_are_compared_in_ascii(
     granted: bool,  # noqa: FBT001 - of a table
 ) -> None:
     """A name with any other character is equal to itself alone."""
-    change = PullRequest(1, "", "", "Window-Exempt: x", "eve", frozenset(), "", "main")
+    change = PullRequest(1, "", "Window-Exempt: x", frozenset(), "main")
     closed = Verdict(State.PENDING, "closed")
     assert exempted(Labelled(setter), change, closed, {allowed}).may_land is granted
 
 
 @dataclass
-class Labelled(Forge):
+class Labelled:
     """A forge on which somebody has set the label."""
 
     setter: str

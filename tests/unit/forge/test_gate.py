@@ -10,7 +10,6 @@ import yaml
 from calls import call, spec, wire
 
 from krm_windows.forge import (
-    Forge,
     ForgeError,
     Group,
     Method,
@@ -40,7 +39,7 @@ OVERRIDE = "{o: {state: Open, starts: '2026-10-01T00:00', ends: '2026-11-20T12:0
 
 
 @dataclass
-class Forged(Forge):
+class Forged:
     """A forge in memory."""
 
     files: dict[int, frozenset[str] | None]
@@ -108,7 +107,7 @@ def forged(*files: tuple[str, ...], **fields: object) -> Forged:
     found = Forged({number: frozenset(each) for number, each in enumerate(files, 1)}, **fields)
     for number in found.files:
         sha = f"{number:040x}"
-        found.changes.append(PullRequest(number, sha, "", "", "ada", frozenset(), "", "main"))
+        found.changes.append(PullRequest(number, sha, "", frozenset(), "main"))
     return found
 
 

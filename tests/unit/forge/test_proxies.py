@@ -16,7 +16,7 @@ import pytest
 from certificates import self_signed
 from forges import REPOSITORY, TOKEN, Pull, Server, serving
 
-from krm_windows.forge import Forge, ForgeError, connect, proxies
+from krm_windows.forge import ForgeError, connect, proxies
 from krm_windows.forge.http import Client
 from krm_windows.system.errors import WorkspaceError
 
@@ -96,7 +96,7 @@ def passed(one: socket.socket, other: socket.socket) -> None:
             (other if each is one else one).sendall(content)
 
 
-def made(address: str) -> Forge:
+def made(address: str) -> connect.Connected:
     """Return a client that does not wait."""
     kind = connect.KINDS["github"]
     client = Client(address, kind.header, f"{kind.scheme}{TOKEN}", lambda _: None)
