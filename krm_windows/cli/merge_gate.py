@@ -3,8 +3,8 @@
 import argparse
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from krm_windows import escape
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krm_windows.forge.connect import Connected
     from krm_windows.forge.gate import MergeGate, Outcome
     from krm_windows.forge.merging import Merger
-    from krm_windows.forge.policies import Policy, Verdict
+    from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
 
 _EVERY = timedelta(minutes=5)
@@ -95,13 +95,12 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         output.show("".join(_schedule(timetables)))
         return code
     # A pipeline that is itself what is demanded needs neither a status nor a token.
-    if arguments.head is not None and arguments.forge is None:
-        return _answer(versions, arguments, clock)
-    forge = _forge(arguments, clock)
+    is_alone = arguments.head is not None and arguments.forge is None
+    forge = None if is_alone else _forge(arguments, clock)
     policies, look = gated.read(versions, arguments, clock.now, forge)
-    gate = _gate(forge, policies, look, arguments)
-    if arguments.head is not None:
-        return _answer_on(gate, look, arguments, clock)
+    gate = None if forge is None else _gate(forge, policies, look, arguments)
+    if gate is None or arguments.head is not None:
+        return _answer(gate, policies, look, arguments, clock)
     return _pass(gate, _merger(gate, arguments, clock), clock)
 
 
@@ -113,68 +112,53 @@ def _forge(arguments: argparse.Namespace, clock: Clock) -> "Connected":
 
 def _watch(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     """Look at the open changes until the process is ended."""
-    with ExitStack() as stack:
-        loop = _Loop(arguments, clock, _forge(arguments, clock), stack)
-        code = loop.renew()
-        if loop.gate is None or loop.known is None:
-            return code
-        merger = _merger(loop.gate, loop.known, clock)
+    from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
+
+    forge = _forge(arguments, clock)
+    gate: MergeGate | None = None
+    merger: Merger | None = None
+    # What keeps the tree that the gate reads.
+    with ExitStack() as kept:
         while True:
-            _pass(loop.gate, merger, clock)
+            try:
+                found = gated.renewed(arguments, forge)
+                # Paths are those of files that somebody may have edited.
+                if gate is None or not gate.base or gate.base != found.base:
+                    stack, based, gate = _renewed(found, forge, gate, clock)
+                    # What the gate before read is read no more.
+                    kept.close()
+                    kept.push(stack)
+                    if merger is None:
+                        merger = _merger(gate, based, clock)
+                    else:
+                        merger.gate = gate
+            except (ForgeError, InputError, WorkspaceError) as error:
+                if gate is None:
+                    raise
+                # A window still closes while the forge is away.
+                output.log(f"what the branch was still counts: {error}")
+            _pass(gate, merger, clock)
             # An edge may be nearer than the next look at what is new.
-            _rest(loop.gate, clock)
-            loop.renew()
-            if merger is not None:
-                merger.gate = loop.gate
+            _rest(gate, clock)
 
 
-@dataclass
-class _Loop:
-    """The gate of a loop, which goes by what the branch is in each round.
+def _renewed(
+    arguments: argparse.Namespace, forge: "Connected", before: "MergeGate | None", clock: Clock
+) -> "tuple[ExitStack, argparse.Namespace, MergeGate]":
+    """Return the gate that goes by the branch as it is now, and what keeps its tree.
 
-    `stack` keeps the tree that the gate reads, `known` is what the file said of that.
+    Raises InputError where no policy is right.
     """
-
-    arguments: argparse.Namespace
-    clock: Clock
-    forge: "Connected"
-    stack: ExitStack
-    gate: "MergeGate | None" = None
-    known: argparse.Namespace | None = None
-
-    def renew(self) -> ExitCode:
-        """Go by the branch as it is now, or, where it cannot be read, by what it was."""
-        from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
-
-        try:
-            return self._renew()
-        except (ForgeError, InputError, WorkspaceError) as error:
-            if self.gate is None:
-                raise
-            # A window still closes while the forge is away.
-            output.log(f"what the branch was still counts: {error}")
-            return ExitCode.ERROR
-
-    def _renew(self) -> ExitCode:
-        found = gated.renewed(self.arguments, self.forge)
-        before = self.gate
-        # Paths are those of files that somebody may have edited.
-        if before is not None and before.base and before.base == found.base:
-            return ExitCode.FINE
-        with ExitStack() as stack:
-            based = stack.enter_context(gated.based(found))
-            versions, code = _versions(based)
-            if not versions:
-                return code
-            policies, look = gated.read(versions, based, self.clock.now, self.forge)
-            self.gate = _gate(self.forge, policies, look, based)
-            self.known = based
-            if before is not None:
-                self.gate.known = before.known
-            # What the gate before read is read no more.
-            self.stack.close()
-            self.stack.push(stack.pop_all())
-        return ExitCode.FINE
+    with ExitStack() as stack:
+        based = stack.enter_context(gated.based(arguments))
+        versions, _ = _versions(based)
+        if not versions:
+            raise InputError("the policies of the branch are wrong")
+        policies, look = gated.read(versions, based, clock.now, forge)
+        gate = _gate(forge, policies, look, based)
+        if before is not None:
+            gate.known = before.known
+        return stack.pop_all(), based, gate
 
 
 def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -196,34 +180,28 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
     return found
 
 
-def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> ExitCode:
-    """Answer whether a commit may be merged, to whoever called alone."""
+def _answer(
+    gate: "MergeGate | None",
+    policies: "list[Policy]",
+    look: "Changes",
+    arguments: argparse.Namespace,
+    clock: Clock,
+) -> ExitCode:
+    """Answer whether a commit may be merged, to whoever called; by a gate as its status, too."""
     from krm_windows.forge.policies import judge  # noqa: PLC0415 - not for other commands
 
-    policies, look = gated.read(versions, arguments, clock.now)
-    # No forge is asked, so no labels are known: the files alone say which policies gate it.
-    verdict = judge(policies, look(arguments.head), frozenset(), clock.now())
-    return _said(arguments.head, verdict)
-
-
-def _answer_on(
-    gate: "MergeGate", look: "Changes", arguments: argparse.Namespace, clock: Clock
-) -> ExitCode:
-    """Answer whether a commit may be merged, as a status of it, too."""
-    # By its number the forge says which labels it has.
-    change = None
-    if arguments.change is not None:
-        change = gate.forge.change(arguments.change)
-    verdict, _ = gate.answer(arguments.head, change, look(arguments.head), clock.now())
-    return _said(arguments.head, verdict)
-
-
-def _said(sha: str, verdict: "Verdict") -> ExitCode:
+    sha = arguments.head
+    if gate is None:
+        # No forge is asked, so no labels are known: the files alone say which policies gate it.
+        verdict = judge(policies, look(sha), frozenset(), clock.now())
+    else:
+        # By its number the forge says which labels it has.
+        number = arguments.change
+        change = None if number is None else gate.forge.change(number)
+        verdict, _ = gate.answer(sha, change, look(sha), clock.now())
     words = f"{sha[:12]} {verdict.state.value}: {verdict.words}"
     output.show_words(f"{escape.line(words)}\n")
-    if verdict.may_land:
-        return ExitCode.FINE
-    return ExitCode.CLOSED
+    return ExitCode.FINE if verdict.may_land else ExitCode.CLOSED
 
 
 def _gate(
@@ -260,9 +238,7 @@ def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "
                 f"{policy.timetable.policy}: a policy must not have this name, because the "
                 f"label {LABEL} means an exemption"
             )
-    method = None
-    if arguments.merge_method is not None:
-        method = Method(arguments.merge_method)
+    method = None if arguments.merge_method is None else Method(arguments.merge_method)
     # Whether a merge request is rebased is a setting of the project.
     if method is Method.REBASE and arguments.forge == "gitlab":
         raise InputError("GitLab takes rebase from the project's settings: remove mergeMethod")
@@ -296,16 +272,13 @@ def _pass(gate: "MergeGate", merger: "Merger | None", clock: Clock) -> ExitCode:
 
 def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
     """Say what came of a change; what was said before is not repeated."""
-    change = outcome.change
-    name = f"#{change.number} {change.sha[:12]}"
+    name = f"#{outcome.change.number} {outcome.change.sha[:12]}"
+    verdict = outcome.verdict
     if outcome.error is not None:
         output.log(f"{name}: {outcome.error}")
-    verdict = outcome.verdict
-    if verdict is not None and outcome.is_new:
-        state = verdict.state.value
-        if dry_run:
-            state = f"would be {state}"
-        words = f"{name} {state}: {verdict.words}"
+    elif verdict is not None and outcome.is_new:
+        would = "would be " if dry_run else ""
+        words = f"{name} {would}{verdict.state.value}: {verdict.words}"
         output.show_words(f"{escape.line(words)}\n")
 
 
@@ -313,9 +286,7 @@ def _land(merger: "Merger") -> bool:
     """Merge what may be merged, or approve it; return whether one has failed."""
     from krm_windows.forge.merging import Result  # noqa: PLC0415 - the extra `forge`
 
-    done = "merged"
-    if merger.approve_only:
-        done = "approved"
+    done = "approved" if merger.approve_only else "merged"
     words = {
         Result.MERGED: "merged",
         Result.APPROVED: "approved",
@@ -325,13 +296,11 @@ def _land(merger: "Merger") -> bool:
     }
     failed = False
     for landing in merger.run():
-        change = landing.change
-        result = words[landing.result]
-        line = f"#{change.number} {change.sha[:12]} {result}: {landing.words}"
-        is_failure = landing.result is Result.FAILED
-        failed = failed or is_failure
+        change, result = landing.change, landing.result
+        line = f"#{change.number} {change.sha[:12]} {words[result]}: {landing.words}"
+        failed = failed or result is Result.FAILED
         # A loop says it once.
-        if landing.is_new and is_failure:
+        if landing.is_new and result is Result.FAILED:
             output.log(line)
         elif landing.is_new:
             output.show_words(f"{escape.line(line)}\n")
@@ -341,27 +310,22 @@ def _land(merger: "Merger") -> bool:
 def _rest(gate: "MergeGate", clock: Clock) -> None:
     """Sleep until the next edge, or until it is time to look for new changes."""
     began = clock.now()
-    edge = gate.edge(began)
     again = began + _EVERY
     # None where no policy opens or closes any more.
-    until = again
-    if edge is not None:
-        until = min(edge, again)
+    until = min(gate.edge(began) or again, again)
     # A clock that was put back must not make the pause longer.
     while began <= clock.now() < until:
-        clock.sleep_towards(edge, again)
+        clock.sleep_towards(until)
 
 
 def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:
     """Yield lines of a workflow: the UTC times of all edges, each once."""
-    found: dict[str, None] = {}
-    for timetable in timetables:
-        # Those of a single day come back every week: a run too many does no harm.
-        for _, schedule in utc_edges.schedules(covered(timetable).table):
-            found[schedule] = None
+    # Those of a single day come back every week: a run too many does no harm.
+    tables = (covered(timetable).table for timetable in timetables)
+    every = chain.from_iterable(map(utc_edges.schedules, tables))
     yield "# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a\n"
     yield "# zone changes its clocks, an edge is at one of two hours: both are listed, and the\n"
     yield "# run at the wrong hour changes nothing. Print it again when a policy changes.\n"
     yield "schedule:\n"
-    for cron in found:
+    for cron in dict.fromkeys(schedule for _, schedule in every):
         yield f'- cron: "{cron}"\n'
