@@ -417,9 +417,6 @@ OBJECT_MOVED = _error(
 TARGET_REMOVED = _warning(
     "target-removed", "If a target is removed while closed, what it applied stays in the cluster."
 )
-SOURCE_REMOVED = _warning(
-    "source-removed", "A target's source is removed, which is noticed only at the opening."
-)
 NEW_CLUSTER_BLOCKED = _error(
     "new-cluster-blocked",
     "On a new cluster, windows wait for a namespace or definition, and what creates it waits "

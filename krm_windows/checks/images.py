@@ -16,7 +16,11 @@ def unpinned(plan: Plan) -> Iterator[Result]:
 
     That of a default is ours to pin (`policy.images`).
     """
-    for path, image in _named(plan):
+    hooks = plan.hooks.each() if plan.hooks else ()
+    named = {f"spec.hooks.{name}.image": hook.image for name, hook in hooks}
+    if plan.actuator.runs_on not in {image.reference for image in DEFAULTS.values()}:
+        named["spec.actuator.image"] = plan.actuator.runs_on
+    for path, image in named.items():
         # A digest follows an at sign: `image@sha256:…`.
         if "@" not in image:
             message = (
@@ -24,13 +28,3 @@ def unpinned(plan: Plan) -> Iterator[Result]:
                 f"another image; add the digest: {image}@sha256:…"
             )
             yield rules.IMAGE_TAG.result(message, path=path, current=image)
-
-
-def _named(plan: Plan) -> Iterator[tuple[str, str]]:
-    # What a release names by default is pinned with the release.
-    defaults = {image.reference for image in DEFAULTS.values()}
-    if plan.actuator.runs_on not in defaults:
-        yield "spec.actuator.image", plan.actuator.runs_on
-    if plan.hooks:
-        for name, hook in plan.hooks.each():
-            yield f"spec.hooks.{name}.image", hook.image

@@ -1,6 +1,6 @@
 """Where resources are only looked at: whatever a transformer would change in them is an error."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from krm_windows import rules
 from krm_windows.inventory import Resource
@@ -12,42 +12,35 @@ ADVICE = (
 )
 
 
-def refused(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result]:
-    """Return the results, each change to an existing object as an error.
+def refused(results: Iterable[Result], adopted: Iterable[Resource]) -> Iterator[Result]:
+    """Yield the results, each change to an existing object as an error.
 
     It names the file and the change.
     """
+    for result in results:
+        # All other results only report something, and change nothing.
+        if result.rule != rules.SUSPEND_FALSE.id:
+            yield result
+            continue
+        where = _in(result.file)
+        yield rules.RENDER_READ_ONLY.result(
+            f"remove this line{where}: it would undo every close at the next reconcile; {ADVICE}",
+            path=result.path,
+            current="false",
+            ref=result.resource_ref,
+            file=result.file,
+        )
     # To adopt a CronJob is to rewrite it, which is no result of its own.
-    return [*map(_edits, results), *map(_adopts, adopted)]
-
-
-def _edits(result: Result) -> Result:
-    # All other results only report something, and change nothing.
-    if result.rule != rules.SUSPEND_FALSE.id:
-        return result
-    where = _in(result.file)
-    return rules.RENDER_READ_ONLY.result(
-        f"remove this line{where}: it would undo every close at the next reconcile; {ADVICE}",
-        path=result.path,
-        current="false",
-        ref=result.resource_ref,
-        file=result.file,
-    )
-
-
-def _adopts(resource: Resource) -> Result:
-    where = _in(resource.file)
-    return rules.RENDER_READ_ONLY.result(
-        f"remove this CronJob{where}: the policy adopts it in `cronJobs`, and it is rendered "
-        f"again; {ADVICE}",
-        path="metadata.name",
-        current=resource.name,
-        ref=resource.ref,
-        file=resource.file,
-    )
+    for resource in adopted:
+        where = _in(resource.file)
+        yield resource.result(
+            rules.RENDER_READ_ONLY,
+            f"remove this CronJob{where}: the policy adopts it in `cronJobs`, and it is rendered "
+            f"again; {ADVICE}",
+            path="metadata.name",
+            current=resource.name,
+        )
 
 
 def _in(file: File | None) -> str:
-    if file is None or not file.path:
-        return ""
-    return f" in {file.path}"
+    return f" in {file.path}" if file and file.path else ""

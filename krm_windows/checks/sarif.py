@@ -29,17 +29,14 @@ def log(reports: Sequence[Report]) -> dict[str, object]:
     """Return a log of one run; only rules that fired are described."""
     every = chain.from_iterable(each.results for each in reports)
     fired = {result.rule for result in every}
-    rules = [rule for rule in RULES if rule.id in fired]
-    # A result refers to its rule by the index in this list, too (3.27.6).
-    order = {rule.id: index for index, rule in enumerate(rules)}
     results: list[object] = []
     for report in reports:
-        results.extend(_result(report, result, order) for result in report.results)
+        results.extend(_result(report, result) for result in report.results)
     driver = {
         "name": "krm-windows",
         "version": __version__,
         "informationUri": SOURCE,
-        "rules": [_rule(rule) for rule in rules],
+        "rules": [_rule(rule) for rule in RULES if rule.id in fired],
     }
     return {
         "$schema": SCHEMA,
@@ -63,11 +60,10 @@ def _rule(rule: Rule) -> dict[str, object]:
     }
 
 
-def _result(report: Report, result: Result, order: dict[str, int]) -> dict[str, object]:
+def _result(report: Report, result: Result) -> dict[str, object]:
     message = ": ".join(filter(None, (report.scope(result), result.path, result.message)))
     return {
         "ruleId": result.rule,
-        "ruleIndex": order[result.rule],
         "level": _LEVELS[result.severity],
         "message": {"text": escape.sarif_text(message)},
         "locations": _locations(result),

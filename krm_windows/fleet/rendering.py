@@ -229,7 +229,7 @@ def planned(
     uninstalled: whoever cleans up names the targets, seen or not.
     """
     # Files are written, and nothing in the stream is changed.
-    results = readonly.refused(compiled.results, compiled.adopted)
+    results = list(readonly.refused(compiled.results, compiled.adopted))
     if is_blind or uninstalls:
         results = [result for result in results if result.rule != rules.TARGET_UNSEEN.id]
     application = compiled.application

@@ -1,4 +1,4 @@
-"""What stays as it is when a target, its policy or its source is removed while it is closed.
+"""What stays as it is when a target or its policy is removed while it is closed.
 
 Neither kustomize-controller nor helm-controller removes anything for an object that is deleted
 while it is suspended: their finalizers skip it (`finalizerShouldDeleteResources` in
@@ -14,7 +14,7 @@ from krm_windows.checks.repository.gated import GatedCluster, file_of
 from krm_windows.checks.repository.ownership import applied_by, prunes, says
 from krm_windows.flux import Gate, Survey
 from krm_windows.flux.layers import LEFT
-from krm_windows.flux.model import Finding, ObjectIdentity, reference, release_of
+from krm_windows.flux.model import Finding, ObjectIdentity, release_of
 from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import HELM, KUSTOMIZE
@@ -30,12 +30,10 @@ _FEW = 3
 # Whose finalizers remove what they applied; other kinds that can be gated apply nothing, or remove
 # it suspended or not (source-controller).
 KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
-# Where they name their source.
-_SOURCES = (("spec", "sourceRef"), ("spec", "chart", "spec", "sourceRef"), ("spec", "chartRef"))
 
 
 def left_closed(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
-    """Yield the targets that Git has no more, that no policy opens, or whose source is gone.
+    """Yield the targets that Git has no more, or that no policy opens any more.
 
     `at` is when the change would be merged; without an offset it is meant in a policy's zone.
     """
@@ -72,10 +70,7 @@ def _of_gate(
         )
         yield rules.TARGET_DROPPED, message, dropped[0].name
     for target in targets:
-        if (target.group, target.kind) not in KINDS:
-            continue
-        if target in still:
-            yield from _without_source(target, gate, before, after, when)
+        if (target.group, target.kind) not in KINDS or target in still:
             continue
         left = _left(target, before, after)
         # Whatever would stay without windows, too, is no matter of windows.
@@ -88,22 +83,6 @@ def _of_gate(
             f"{when} ({PAGE})"
         )
         yield rules.TARGET_REMOVED, message, target.name
-
-
-def _without_source(
-    target: ObjectIdentity, gate: Gate, before: GatedCluster, after: GatedCluster, when: str
-) -> Iterator[tuple[Rule, str, str]]:
-    """Yield that the source of a target goes, which is noticed only when the target opens."""
-    _, item = after.cluster.objects[target]
-    for path in _SOURCES:
-        source = reference(item, item.namespace, *path)
-        if source in before.cluster.objects and source not in after.cluster.objects:
-            message = (
-                f"{source} is removed, and {target} still applies it: while {gate.policy} is "
-                f"closed nothing fails, and what it applied stays; from the opening on it fails, "
-                f"and applies and removes nothing; {when.removesuffix(_ADVICE)}"
-            )
-            yield rules.SOURCE_REMOVED, message, target.name
 
 
 def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> str:

@@ -178,39 +178,6 @@ def test_each_cluster_that_loses_its_policy_is_named(messages: Messages) -> None
     assert len(messages(both, without(both, POLICY), rule="target-dropped")) == 1
 
 
-def source(name: str) -> str:
-    """Return a GitRepository."""
-    return (
-        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
-        f"metadata: {{name: {name}, namespace: flux-system}}\nspec: {{url: https://a/b}}\n---\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("target", "gated"),
-    [
-        (kustomization("apps", source="second"), policy("[apps]")),
-        (
-            release(spec="chart: {spec: {sourceRef: {kind: GitRepository, name: second}}}"),
-            releases("web"),
-        ),
-        (release(spec="chartRef: {kind: GitRepository, name: second}"), releases("web")),
-    ],
-)
-def test_the_source_of_a_target_is_removed(target: str, gated: str, messages: Messages) -> None:
-    """Nobody notices before the opening; removed together, it is no finding of its own."""
-    before = BEFORE | {FLUX: LIVE + target + source("second"), POLICY: gated}
-    [message] = messages(before, before | {FLUX: LIVE + target}, rule="source-removed")
-    assert "GitRepository flux-system/second is removed, and " in message
-    assert message.endswith("opens Mon 2026-11-30 08:00 Europe/Berlin")
-
-
-def test_a_source_that_is_removed_with_its_target(messages: Messages) -> None:
-    """Then nothing applies it any more."""
-    before = BEFORE | {FLUX: LIVE + kustomization("apps", source="second") + source("second")}
-    assert messages(before, before | {FLUX: LIVE, POLICY: REST}, rule="source-removed") == []
-
-
 PARENT = kustomization("parent")
 NESTED: Files = BEFORE | {FLUX: LIVE + PARENT, "parent/apps.yaml": APPS}
 NO_PARENT = without(NESTED, "parent/apps.yaml") | {FLUX: LIVE, POLICY: REST}

@@ -186,9 +186,7 @@ def test_sarif_satisfies_its_schema(
     jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker()).validate(log)
     [run] = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert [rules[result["ruleIndex"]] for result in run["results"]] == [
-        each["ruleId"] for each in run["results"]
-    ]
+    assert set(rules) == {each["ruleId"] for each in run["results"]}
 
 
 @pytest.mark.parametrize(
