@@ -193,6 +193,7 @@ class _Facts:
         self.side = side
         self.fields = fields
         self.found: dict[tuple[str, Identity | str], object] = {}
+        self.read: set[tuple[str, Identity]] = set()
         self.unknown: list[str] = []
         self.is_there = side.cluster is not None and self._target(side.cluster, target)
 
@@ -264,8 +265,10 @@ class _Facts:
 
     def _object(self, by: str, item: Object, namespace: str) -> None:
         """Learn an object, and what it refers to, and so on."""
-        if (by, item.identity) in self.found:
+        # What a target applies is compared, and may be read as well.
+        if (by, item.identity) in self.read:
             return
+        self.read.add((by, item.identity))
         self.found[by, item.identity] = self._stripped(item)
         home = item.namespace or namespace
         # A role that is bound is of the binding's namespace, or of none.
@@ -327,7 +330,7 @@ class _Facts:
         root = Path(self.side.tree.root)
         files = dict(_files(root, directory))
         # A link may lead anywhere in the repository.
-        if None in files.values():
+        if any(is_link for is_link, _ in files.values()):
             files = dict(_files(root, "."))
         self.found["", directory] = files
         # What leaves files out of an artifact may be in any directory above.
@@ -404,8 +407,8 @@ def _drop(part: Value, path: tuple[str, ...]) -> None:
         part.pop(last, None)
 
 
-def _files(root: Path, directory: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the files below a directory of a tree, each with its digest; a link has none."""
+def _files(root: Path, directory: str) -> Iterator[tuple[str, tuple[bool, str]]]:
+    """Yield the files below a directory of a tree: whether each is a link, and its content."""
     top = Path(os.path.realpath(root / directory))
     if not top.is_relative_to(root):
         return
@@ -414,6 +417,6 @@ def _files(root: Path, directory: str) -> Iterator[tuple[str, str | None]]:
             place = Path(folder, name)
             path = place.relative_to(root).as_posix()
             if place.is_symlink():
-                yield path, None
+                yield path, (True, str(place.readlink()))
             elif place.is_file():
-                yield path, hashlib.sha256(place.read_bytes()).hexdigest()
+                yield path, (False, hashlib.sha256(place.read_bytes()).hexdigest())

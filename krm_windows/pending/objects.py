@@ -61,19 +61,10 @@ def is_image(text: str) -> bool:
 
 def charts(before: Objects, after: Objects) -> Iterator[str]:
     """Yield the HelmReleases that are new or change: what their charts run on is not known here."""
-    releases = compare(_releases(before), _releases(after))
-    for change in releases:
-        # One that goes runs nothing any more.
-        if change.kind is not Kind.REMOVED:
-            yield change.object
-
-
-def _releases(objects: Objects) -> Objects:
-    return {
-        identity: each
-        for identity, each in objects.items()
-        if (each.group, each.kind) == (HELM, "HelmRelease")
-    }
+    for identity, each in after.items():
+        is_release = (each.group, each.kind) == (HELM, "HelmRelease")
+        if is_release and _change(before.get(identity), each) is not None:
+            yield str(each)
 
 
 def _order(identity: Identity) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ in `status.history`, a source in `status.artifact`. What a suspended source woul
 to the cluster, as nobody looks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TypeAlias
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import CLOSED_BY
@@ -23,6 +24,9 @@ from krm_windows.status.objects import Address, LiveObject, entries
 _ANY = "*"
 # Each of these outranks the branch (source-controller, GitRepositoryRef).
 _ABOVE_BRANCH = ("tag", "semver", "name", "commit")
+
+
+_Judge: TypeAlias = Callable[[LiveObject, LiveObject, Revision, "Offer", Sources], "Offer"]
 
 
 class Waits(Enum):
@@ -60,56 +64,67 @@ def wanted(target: Target, live: LiveObject) -> Iterator[Address]:
 
 def read(target: Target, live: LiveObject, sources: Sources) -> Offer:
     """Return what a target has applied and what is offered."""
-    if _is(target, KUSTOMIZE, "Kustomization"):
-        return _kustomization(target, live, sources)
-    if _is(target, HELM, "HelmRelease"):
-        return _release(target, live, sources)
     if target.group == SOURCE:
         return _source(target, live, sources)
-    note = f"the status of a {target.kind} has no pending revision"
-    return _unknown(note)
-
-
-def _unknown(note: str, applied: Revision | None = None, source: str = "") -> Offer:
-    """Return that it is not known what waits, and why."""
-    return Offer(Waits.UNKNOWN, source, applied, notes=(note,))
+    if _is(target, KUSTOMIZE, "Kustomization"):
+        judge: _Judge = _kustomization
+        applied = _revision(
+            text(live, "status", "lastAppliedRevision"),
+            text(live, "status", "lastAppliedOriginRevision"),
+        )
+    elif _is(target, HELM, "HelmRelease"):
+        judge = _release
+        applied = _revision(revisions.deployed(live)[0])
+    else:
+        note = f"the status of a {target.kind} has no pending revision"
+        return Offer(Waits.UNKNOWN, notes=(note,))
+    address = next(wanted(target, live), None)
+    if address is None:
+        note = "it has no HelmChart yet: helm-controller creates it at the first reconcile"
+        return Offer(Waits.UNKNOWN, applied=applied, notes=(note,))
+    source = sources.found.get(address)
+    offered = None if source is None else artifact(source)
+    if source is None or offered is None:
+        # It may be of another namespace, in which kubectl may read nothing, or never fetched.
+        note = sources.missing(address) if source is None else f"{named(address)} has no artifact"
+        return Offer(Waits.UNKNOWN, named(address), applied, notes=(note,))
+    offer = judge(live, source, offered, Offer(Waits.YES, named(address), applied), sources)
+    unknown = (*_unfetched(source), *_unread(live))
+    # Nobody can say then that nothing waits.
+    waits = Waits.UNKNOWN if unknown and offer.waits is Waits.NO else offer.waits
+    return replace(offer, waits=waits, notes=(*offer.notes, *unknown))
 
 
 def _is(target: Target, group: str, kind: str) -> bool:
     return (target.group, target.kind) == (group, kind)
 
 
-def _kustomization(target: Target, live: LiveObject, sources: Sources) -> Offer:
-    address = _address(revisions.source(live, target.namespace, "spec", "sourceRef"))
-    applied = _revision(
-        text(live, "status", "lastAppliedRevision"),
-        text(live, "status", "lastAppliedOriginRevision"),
-    )
-    source, offered, note = _offered(address, sources)
-    if offered is None:
-        return _unknown(note, applied, named(address))
-    notes = list(_tried(live, offered, applied))
-    waits = _compared(applied, offered)
+def _kustomization(
+    live: LiveObject, source: LiveObject, offered: Revision, offer: Offer, sources: Sources
+) -> Offer:
+    notes = list(_tried(live, offered, offer.applied))
+    waits = _compared(offer.applied, offered)
     if _is_suspended(source):
-        waits, offered, note = _found_here(source, applied, offered, sources)
-        notes.append(f"{named(address)} {note}")
+        waits, offered, note = _found_here(source, offer.applied, offered, sources)
+        notes.append(f"{offer.source} {note}")
     # `status.observedGeneration` says nothing, as kustomize-controller raises that while the object
     # is suspended, too. What the condition notes is as old as the condition.
     reconciled = dig(true_of(live).get("Ready"), "observedGeneration")
     if _has_changed(live, reconciled):
         waits = Waits.YES
         notes.append("its spec has changed since it was reconciled")
-    unknown = [*_unfetched(source), *_unread(live, "postBuild", "substituteFrom")]
-    offer = Offer(waits, named(address), applied, offered, tuple(notes))
-    return _with_unknown(offer, unknown)
+    return replace(offer, waits=waits, offered=offered, notes=tuple(notes))
 
 
-def _with_unknown(offer: Offer, unknown: Sequence[str]) -> Offer:
-    """Return an offer of which something is unknown: nobody can say then that nothing waits."""
-    waits = offer.waits
-    if unknown and waits is Waits.NO:
-        waits = Waits.UNKNOWN
-    return replace(offer, waits=waits, notes=(*offer.notes, *unknown))
+def _release(
+    live: LiveObject, chart: LiveObject, offered: Revision, offer: Offer, _: Sources
+) -> Offer:
+    version, digest = revisions.deployed(live)
+    # The chart may be the same, and the values others: that is an upgrade, too.
+    notes = tuple(_edited(live, chart))
+    is_installed = revisions.is_installed(version, digest, offered.text)
+    waits = Waits.NO if is_installed and not notes else Waits.YES
+    return replace(offer, waits=waits, offered=offered, notes=notes)
 
 
 def _unfetched(source: LiveObject) -> Iterator[str]:
@@ -126,10 +141,11 @@ def _unfetched(source: LiveObject) -> Iterator[str]:
             yield f"{name} is not ready, so its newest revision is unknown"
 
 
-def _unread(live: LiveObject, *path: str) -> Iterator[str]:
+def _unread(live: LiveObject) -> Iterator[str]:
     """Say what else a closed target would take over once it opens, and nobody has compared."""
-    if _is_suspended(live) and dig(live, "spec", *path):
-        yield f"what its `{'.'.join(('spec', *path))}` names was not compared"
+    for path in (("postBuild", "substituteFrom"), ("valuesFrom",)):
+        if _is_suspended(live) and dig(live, "spec", *path):
+            yield f"what its `{'.'.join(('spec', *path))}` names was not compared"
 
 
 def _tried(
@@ -146,29 +162,6 @@ def _tried(
     # Only a condition that is True is no reason: `Ready` is what failed.
     if "Ready" not in true_of(live):
         yield "it was tried, but could not be applied"
-
-
-def _release(target: Target, live: LiveObject, sources: Sources) -> Offer:
-    version, digest = revisions.deployed(live)
-    applied = _revision(version)
-    chart = revisions.chart(live, target.namespace)
-    if chart is None:
-        note = "it has no HelmChart yet: helm-controller creates it at the first reconcile"
-        return _unknown(note, applied)
-    address = _address(chart)
-    source, offered, note = _offered(address, sources)
-    if offered is None:
-        return _unknown(note, applied, named(address))
-    waits = Waits.YES
-    if revisions.is_installed(version, digest, offered.text):
-        waits = Waits.NO
-    # The chart may be the same, and the values others: that is an upgrade, too.
-    notes = list(_edited(live, source))
-    if notes:
-        waits = Waits.YES
-    unknown = [*_unfetched(source), *_unread(live, "valuesFrom")]
-    offer = Offer(waits, named(address), applied, offered, tuple(notes))
-    return _with_unknown(offer, unknown)
 
 
 def _edited(live: LiveObject, chart: LiveObject) -> Iterator[str]:
@@ -215,18 +208,12 @@ def _source(target: Target, live: LiveObject, sources: Sources) -> Offer:
     source = str(target)
     current = artifact(live)
     if current is None:
-        return _unknown("it has no artifact", source=source)
+        return Offer(Waits.UNKNOWN, source, notes=("it has no artifact",))
     # An open source has what it found at its last interval, or a moment ago by a webhook.
     if not _is_suspended(live):
         return Offer(Waits.NO, source, current, current)
     waits, offered, note = _found_here(live, current, current, sources)
-    return Offer(
-        waits,
-        source,
-        current,
-        offered,
-        (f"it {note}",),
-    )
+    return Offer(waits, source, current, offered, (f"it {note}",))
 
 
 def _found_here(
@@ -256,17 +243,6 @@ def _found_here(
 
 def _is_suspended(live: LiveObject) -> bool:
     return dig(live, "spec", "suspend") is True
-
-
-def _offered(address: Address, sources: Sources) -> tuple[LiveObject, Revision | None, str]:
-    """Return a source with its revision, or why that is not known."""
-    # Of another namespace, say, in which kubectl may read nothing.
-    source = sources.found.get(address)
-    if source is None:
-        return {}, None, sources.missing(address)
-    # It may be new, or may never have been fetched: then the note is the reason.
-    note = f"{named(address)} has no artifact"
-    return source, artifact(source), note
 
 
 def _compared(applied: Revision | None, offered: Revision) -> Waits:

@@ -434,6 +434,30 @@ def test_what_delivers_the_same_may_land(
     assert "changes nothing that a window gates" in said
 
 
+def test_a_link_that_leads_elsewhere_waits(repository: Repository) -> None:
+    """Also where each file that it may lead to is as it was, or what is in such a file changes."""
+    links = ("values/shop.yaml", "base/map.yaml")
+    first, second = ({"charts/shop/values.yaml": f"{LINK}../../{each}"} for each in links)
+    base = change(repository, first)
+    (repository.folder / "charts/shop/values.yaml").unlink()
+    sha = change(repository, second)
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+    after = change(repository, {"component/new.yaml": OTHER})
+    assert gated("--base", sha, "--head", after) == ExitCode.CLOSED
+
+
+def test_what_is_read_for_what_a_target_applies_waits(repository: Repository) -> None:
+    """A secret of a source that is applied beside its release, and is from elsewhere itself."""
+    charts = SOURCES.rpartition("---\n")[2].replace("name: charts", "name: own")
+    own = charts.replace("{interval: 1h,", "{interval: 1h, secretRef: {name: token},")
+    release = WEB.replace("name: web,", "name: own,").replace("name: charts", "name: own")
+    token = (DATA % ("token", 1)).replace("ConfigMap", "Secret")
+    files = {"apps/a.yaml": own, "apps/b.yaml": release, "live/token.yaml": token}
+    base = change(repository, files)
+    sha = change(repository, {"live/token.yaml": token.replace('"1"', '"2"')})
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+
+
 def test_what_was_removed_waits_when_it_comes_again(repository: Repository) -> None:
     """In two steps: `firstApply: Allow` would leave it open for an hour."""
     base = change(repository, {"clusters/north/apps.yaml": None})
