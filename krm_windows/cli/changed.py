@@ -148,6 +148,8 @@ class WriteOutcome:
         """The directories that are rendered from it, with the files that this changes."""
         in_git = None if self.commit is None else True
         every = [each.directory(os.path.relpath(self.top), in_git=in_git) for each in self.renewals]
+        if not self.is_written:
+            return every
         # What could be rendered is written, and the rest does not follow the policy any more.
         return [replace(each, is_stale=each.is_stale is None) for each in every]
 

@@ -12,7 +12,7 @@ from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import RenderCommand
 from krm_windows.render.outputs import Edits, Output, Renewal
 from krm_windows.results import Result
-from krm_windows.system import git_progress, tops, walk
+from krm_windows.system import tops
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
@@ -56,22 +56,7 @@ def directories(file: Path, config: KubeObject) -> list[RenderedDirectory]:
     """Return what was rendered from the policy of a file, and whether each is current."""
     top, found = of_file(file, config)
     here = Path.cwd()
-    return [
-        renew(top, each, here).directory(
-            os.path.relpath(top), in_git=_is_committed(top / each.directory)
-        )
-        for each in found
-    ]
-
-
-def _is_committed(directory: Path) -> bool | None:
-    """Whether Git has what is rendered in a directory as it is; None where that is not known."""
-    ours: list[Path] = []
-    for folder, names in walk.walk(directory):
-        paths = (Path(folder, name) for name in names)
-        ours += (path for path in paths if is_header(first_line(path)))
-    gone = [path for path in git_progress.listed(directory) if not path.exists()]
-    return git_progress.is_committed(*ours, *gone)
+    return [renew(top, each, here).directory(os.path.relpath(top)) for each in found]
 
 
 def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
@@ -84,8 +69,7 @@ def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
     try:
         _check_inside(top, output.command)
         where = os.path.relpath(top, start) if start else str(top)
-        placed = output.command.moved(lambda path: posixpath.normpath(posixpath.join(where, path)))
-        results, edits = render.renewal(placed.arguments)
+        results, edits = render.renewal(output.command.below(where).arguments)
         below = {
             posixpath.normpath(posixpath.join(output.directory, path)): content
             for path, content in edits.items()

@@ -36,7 +36,7 @@ class RenderedDirectory:
     def words(self) -> str:
         """Say in a sentence whether it is current, and what to run where it is not."""
         if self.is_stale is False:
-            return f"rendered: {self.directory} is current{self._uncommitted}"
+            return f"rendered: {self.directory} is current"
         if self.is_stale:
             number = counted(len(self.files), "file")
             return f"rendered: {self.directory} is stale ({number} out of date): run {self.call}"
@@ -48,10 +48,6 @@ class RenderedDirectory:
     def call(self) -> str:
         """The command that renders it again, for a person."""
         return self.command or "krm-windows render, with the options that it was rendered with"
-
-    @property
-    def _uncommitted(self) -> str:
-        return ", not committed" if self.in_git is False else ""
 
     def record(self) -> dict[str, object]:
         """Return it for JSON; null is what is not known."""

@@ -168,6 +168,10 @@ class RenderCommand:
                 values[name] = changed(values[name])
         return self.of(argparse.Namespace(**values))
 
+    def below(self, directory: str) -> "RenderCommand":
+        """Return it with its paths as they are from above the directory that they are from now."""
+        return self.moved(lambda path: posixpath.normpath(posixpath.join(directory, path)))
+
     def __str__(self) -> str:
         """Return the call as it is typed."""
         return shlex.join((*CALL, *self.words))
@@ -229,7 +233,7 @@ def read(content: bytes, directory: str) -> RenderCommand | None:
         words = shlex.split(said.removeprefix(_KEY))
         typed = RenderCommand(tuple(words[len(CALL) :]))
         # What is absolute stays so.
-        command = typed.moved(lambda path: posixpath.normpath(posixpath.join(directory, path)))
+        command = typed.below(directory)
     except (InputError, ValueError):
         return None
     if tuple(words[: len(CALL)]) != CALL or "-" in typed.paths:

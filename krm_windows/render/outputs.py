@@ -73,7 +73,7 @@ class Renewal:
         """
         command = self.output.command
         if command is not None:
-            command = command.moved(lambda path: posixpath.normpath(posixpath.join(top, path)))
+            command = command.below(top)
         return RenderedDirectory(
             directory=self.output.directory,
             is_stale=bool(self.edits) if self.is_known else None,

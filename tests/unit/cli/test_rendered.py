@@ -258,25 +258,6 @@ def test_state_does_not_call_rendered_what_it_did_not_find(
     assert json.loads(capsys.readouterr().out)["rendered"] is None
 
 
-def test_state_says_what_of_the_windows_is_not_committed(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The policy may be in Git, and what was rendered from it not."""
-    (repository / ".git").rmdir()
-    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.com"]
-    subprocess.run([*git, "init", "--quiet"], check=True)
-    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["overlays"])]) == 0
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-qm", "Begin"], check=True)
-    assert stages(capsys)[0] == ["current"]
-    edited(repository)
-    main(["render", "week.yaml", *shlex.split(LAYOUTS["overlays"])])
-    subprocess.run([*git, "commit", "-qm", "Forget the windows", "week.yaml"], check=True)
-    assert stages(capsys)[0] == ["rendered: fleet is current, not committed"]
-    subprocess.run([*git, "commit", "-qam", "Render"], check=True)
-    assert stages(capsys)[0] == ["current"]
-
-
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_writes_a_policy_renders_it_in_every_layout(
     change: list[str], rendered: Path, found: Found
