@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.cli import times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.flux import Given, Hints, cluster_directories
-from krm_windows.flux.builds import whole
+from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.krm import InputError
 from krm_windows.system import remotes, tops
 from krm_windows.system.cache import Cache
@@ -165,23 +165,28 @@ def add_whole_options(parser: argparse.ArgumentParser) -> None:
     add_trust_option(parser)
 
 
-def built(path: str, arguments: argparse.Namespace, *, fetches: bool = False) -> bytes | None:
+def built(path: str, arguments: argparse.Namespace) -> bytes | None:
     """Build a kustomization from the files below `--root`; None where nothing is there to do so.
 
-    Raises LeftOutError where a part of it cannot be built, InputError where it is outside.
+    Raises InputError where a part of it cannot be built, or it is outside.
     """
     place = Path(path).resolve()
     tree = Checkout.at(arguments.root or repository(place))
     if not place.is_relative_to(tree.root):
         raise InputError(f"{path}: must be inside {tree.root}, because only files there are read")
-    builder = Builder.find(trust=arguments.trust or fetches)
+    builder = Builder.find(trust=arguments.trust)
     if builder is None:
         return None
-    # kustomize fetches remote bases with git: that needs the user's keys and proxies.
-    if fetches:
-        builder.allow_network()
     # As kustomize wants paths: with slashes, below the root of the copy.
-    return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
+    directory = place.relative_to(tree.root).as_posix()
+    try:
+        return whole(tree, directory, builder)
+    except LeftOutError as error:
+        # A part that is left out, a remote base, say, could hold the very object in question.
+        raise InputError(
+            f"{path}: cannot be built as a whole: {error}; if you trust all of it, pipe the output "
+            f"of `kustomize build {path}` into this command, with `-` for the path"
+        ) from error
 
 
 def cache(checked: Path) -> Cache | None:

@@ -14,7 +14,6 @@ from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
 from krm_windows.cli import builds, destinations, fleet, inputs, output, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux.builds import LeftOutError
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
 from krm_windows.krm import InputError, KubeObject, documents
@@ -64,14 +63,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="write nothing; exit 1 with a diff if DIR is out of date",
     )
     builds.add_whole_options(parser)
-    parser.add_argument(
-        "--allow-network",
-        action="store_true",
-        help=(
-            "fetch the base's remote parts; kustomize and git then run unconfined, so use this "
-            "only for bases you trust"
-        ),
-    )
     report.options(parser)
 
 
@@ -136,7 +127,11 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     if path == inputs.STDIN:
         return inputs.objects(inputs.STDIN)
     if is_kustomization(Path(path)):
-        return documents(_built(path, arguments))
+        content = builds.built(path, arguments)
+        # Unlike `verify`, this writes files that are applied: files as they are would be a guess.
+        if content is None:
+            raise InputError(f"{path} is a kustomization: install {NAMES} to build it")
+        return documents(content)
     # `kustomize build` would make other objects of these files than are in them.
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
@@ -144,22 +139,6 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
             "its directory"
         )
     return inputs.resources(path)
-
-
-def _built(base: str, arguments: argparse.Namespace) -> bytes:
-    """Build a kustomization from a copy of the files below the root that it names."""
-    fetches = arguments.allow_network
-    try:
-        content = builds.built(base, arguments, fetches=fetches)
-    except LeftOutError as error:
-        advice = ""
-        if error.remote and not fetches:
-            advice = "; use --allow-network to fetch remote parts of a base that you trust"
-        raise InputError(f"{base}: cannot be split: {error}{advice}") from error
-    # Unlike `verify`, this writes files that are applied: files read as they are would be a guess.
-    if content is None:
-        raise InputError(f"{base} is a kustomization: install {NAMES} to build it")
-    return content
 
 
 def _apart(base: str, output: Path) -> None:

@@ -8,9 +8,8 @@ from krm_windows.emit.delivery import FOLDERS
 from krm_windows.emit.header import is_rendered
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
-from krm_windows.flux.builds import LeftOutError
 from krm_windows.function import window_policy
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import KubeObject, documents
 from krm_windows.render import KUSTOMIZATION
 from krm_windows.results import Result
 from krm_windows.system import walk
@@ -85,13 +84,7 @@ def _built(path: str, arguments: argparse.Namespace) -> list[KubeObject]:
     """
     if path == inputs.STDIN or not is_kustomization(Path(path)):
         return inputs.resources(path)
-    try:
-        # Nothing is fetched: a proof must not depend on what a server answers today.
-        content = builds.built(path, arguments)
-    except LeftOutError as error:
-        # What is left out of a build (a remote base, say) could hold the very object that is to be
-        # proved.
-        advice = f"pipe the output of `kustomize build {path}` into `krm-windows verify -`"
-        raise InputError(f"{path}: cannot be verified: {error}; {advice}") from error
+    # Nothing is fetched: a proof must not depend on what a server answers today.
+    content = builds.built(path, arguments)
     # Without kustomize the files are judged as they are.
     return inputs.resources(path) if content is None else documents(content)

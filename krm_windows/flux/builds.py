@@ -280,29 +280,15 @@ def _is_single(item: Object) -> bool:
 
 
 class LeftOutError(InputError):
-    """A part of what was to be built as a whole cannot be.
-
-    `remote`: some of it would have to be fetched.
-    """
-
-    def __init__(self, message: str, *, remote: bool) -> None:
-        super().__init__(message)
-        self.remote = remote
+    """A part of what was to be built as a whole cannot be."""
 
 
-def whole(
-    tree: Checkout,
-    directory: str,
-    builder: Builder,
-    *,
-    fetches: bool,
-) -> bytes:
+def whole(tree: Checkout, directory: str, builder: Builder) -> bytes:
     """Return what a directory builds to.
 
-    Raises LeftOutError where something of it would have to be left out. Only where it `fetches`,
-    the builder is given what is remote.
+    Raises LeftOutError where something of it would have to be left out.
     """
-    closure = close(tree, directory, {}, fetches=fetches)
+    closure = close(tree, directory, {})
     found = list(closure.notices)
     if closure.run:
         message = "a WindowPolicy among the transformers or generators is not run here"
@@ -312,7 +298,7 @@ def whole(
         for each in found:
             place = each.file or directory
             said.append(f"{place}:{each.line}: {each.message}")
-        raise LeftOutError("; ".join(said), remote=closure.remote)
+        raise LeftOutError("; ".join(said))
     try:
         return builder.build(closure.inputs)
     except BuildError as error:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import basename, dirname, join, normpath
-from urllib.parse import parse_qsl
 
 from krm_windows import rules
 from krm_windows.flux.fields import BASES, PLUGINS
@@ -95,17 +94,14 @@ def close(
     directory: str,
     changes: Mapping[str, Value],
     above: frozenset[str] = frozenset(),
-    *,
-    fetches: bool = False,
 ) -> Closure:
     """Return what a build of a directory reads, as Flux builds it.
 
     `changes` are put into its kustomization. A directory without a kustomization gets the one that
-    Flux generates (fluxcd/pkg/kustomize). `above` are those whose plugins led here. Where the build
-    `fetches`, remote parts stay in.
+    Flux generates (fluxcd/pkg/kustomize). `above` are those whose plugins led here.
     """
     closure = Closure(tree, directory)
-    walk = _Walk(tree, closure, above | {directory}, fetches=fetches)
+    walk = _Walk(tree, closure, above | {directory})
     path = kustomization_file(tree, directory)
     if path is not None:
         walk.directory(directory, changes)
@@ -202,13 +198,10 @@ class _Walk:
         tree: Checkout,
         closure: Closure,
         above: frozenset[str],
-        *,
-        fetches: bool,
     ) -> None:
         self.tree = tree
         self.closure = closure
         self.above = above
-        self.fetches = fetches
         self.seen: set[str] = set()
         self.depth = 0
 
@@ -348,8 +341,6 @@ class _Walk:
 
     def _leaves_out(self, file: str, place: str, entry: str) -> bool:
         """Whether an entry is remote, leads outside or is not to be read; then it is named."""
-        if self.fetches and _is_fetchable(entry):
-            return False
         is_remote, reason = refusal(self.tree, entry, joined(place, entry))
         if reason is None:
             return False
@@ -390,15 +381,6 @@ def refusal(tree: Checkout, entry: str, path: str) -> tuple[bool, str | None]:
         return True, f"is {where}: nothing is fetched, so its content is not checked"
     # An absolute path means this machine, so it is refused as it is written.
     return False, tree.refusal(entry if entry.startswith("/") else path)
-
-
-def _is_fetchable(entry: str) -> bool:
-    """Whether an address is of another machine, and has no option for git in it."""
-    if not _REMOTE.match(entry) or _LOCAL.match(entry):
-        return False
-    # `?ref=--upload-pack=…`: git would take such a text for an option.
-    _, _, query = entry.partition("?")
-    return not any(text.startswith("-") for _, text in parse_qsl(query, keep_blank_values=True))
 
 
 def _line_of(text: str, entry: str) -> int:

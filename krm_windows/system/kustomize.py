@@ -42,19 +42,6 @@ _GO = {"GOGC": "400", "GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
 _OUT_OF_MEMORY = ("runtime: out of memory", "runtime: cannot allocate")
 # What glibc's loader looks up libraries in (ld.so(8)); and that of musl, which lists none.
 _LOADER_CACHE, _MUSL = "/etc/ld.so.cache", "ld-musl-*.so.1"
-# What git and a proxy need, where the network is allowed; git takes addresses of two kinds only,
-# and asks nobody.
-_USER = (
-    "PATH",
-    "HOME",
-    "SSH_AUTH_SOCK",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "GIT_SSH_COMMAND",
-    "GIT_CONFIG_GLOBAL",
-)
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
-_GIT = {"GIT_ALLOW_PROTOCOL": "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
 
 
 class BuildError(Exception):
@@ -146,16 +133,6 @@ class Builder:
             output = self._built(inputs)
             self._cache.write(name, output)
         return output
-
-    def allow_network(self) -> None:
-        """Let what follows use git and the network, and with them whatever this user may.
-
-        There is no sandbox then.
-        """
-        # Only these: the rest of the environment is nobody's business in a build.
-        variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
-        self._environment = {**_GO, **variables, **_GIT}
-        self.runs = None
 
     def _built(self, inputs: Inputs) -> bytes:
         """Build a copy, in which nothing else is."""

@@ -186,10 +186,8 @@ def test_a_base_in_no_repository_reaches_what_it_is_given(
     assert "name: x-b" in written(tree)
 
 
-def test_what_is_remote_is_fetched_only_where_that_is_allowed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The message names the flag."""
+def test_what_is_remote_is_not_fetched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message says how it is split all the same."""
     with Listener(tmp_path, (CONFIG_MAP % "fetched").encode()) as listener:
         tree = write(
             tmp_path / "tree",
@@ -198,34 +196,8 @@ def test_what_is_remote_is_fetched_only_where_that_is_allowed(
         assert split(tree, "base") == 1
         said = capsys.readouterr().err
         assert "kustomization.yaml:1:" in said
-        assert "--allow-network" in said
+        assert "pipe the output of `kustomize build" in said
         assert listener.met == 0
-        assert split(tree, "base", "--allow-network") == 0
-        assert listener.met > 0
-    assert "name: fetched" in written(tree)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        "file://{0}/repository?ref=--upload-pack=touch${{IFS}}{0}/ran",
-        "git::file://{0}/repository",
-        "https://example.com/a?ref=--upload-pack=touch${{IFS}}{0}/ran",
-        "ssh://git@example.com/a?ref=main&version=-x",
-        "{0}/repository",
-        "../../../etc",
-    ],
-)
-def test_with_the_network_no_file_of_the_host_and_no_option_is_taken(
-    entry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An address is one of another machine."""
-    tree = write(
-        tmp_path / "tree", {"base/kustomization.yaml": f"resources: ['{entry.format(tmp_path)}']\n"}
-    )
-    assert split(tree, "base", "--allow-network") == 1
-    assert "kustomization.yaml:1:" in capsys.readouterr().err
-    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("below", ["cache", "fleet", "."])
