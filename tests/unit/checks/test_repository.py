@@ -292,3 +292,16 @@ def test_one_policy_a_target(
         if text:
             files[f"clusters/{cluster}/other/other.yaml"] = text
     assert {each for each in judged(files) if each[0] == "two-policies"} == found
+
+
+def test_of_an_object_that_was_patched_no_file_says_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is found of all of it is about no field that its file could have another value of."""
+    other = kustomization("other").replace("{kind: GitRepository,", "{kind: Bucket,")
+    assert "Bucket" in other
+    patch = "[{op: add, path: /spec/wait, value: true}]"
+    build = f"resources: [flux.yaml]\npatches: [{{target: {{name: other}}, patch: '{patch}'}}]\n"
+    lay(tmp_path, {**BOTH, FLUX: TWO + other, "clusters/north/kustomization.yaml": build})
+    [found] = [each for each in checked(tmp_path, capsys) if each["tags"]["rule"] == "not-followed"]
+    assert "otherwise" not in found["message"]
