@@ -15,9 +15,6 @@ from krm_windows.system import walk
 from krm_windows.system.directories import Directory
 from krm_windows.system.reading import SUFFIXES, Budget
 
-# Steps that are no names.
-_DOTS = frozenset({"", ".", ".."})
-
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
@@ -149,21 +146,12 @@ class Checkout:
         """Return a path without links, None where it leads outside."""
         if "\0" in path or path.count("/") > walk.DEEPEST:
             return None
-        above, name = os.path.split(path)
-        place = os.path.join(_resolved(self.root, above), name)  # noqa: PTH118 - a hot path
-        # Only where there may be a link at all, as `realpath` asks for every step of the path.
-        real = place
-        if name in _DOTS or os.path.islink(place):  # noqa: PTH114 - a hot path
-            real = os.path.realpath(place)
+        real = _resolved(self.root, path)
         if real == self.root:
             return "."
-        inside = self.root
         # Only the root of the machine ends in a slash.
-        if not inside.endswith("/"):
-            inside += "/"
-        if not real.startswith(inside):
-            return None
-        return real.removeprefix(inside)
+        inside = f"{self.root.rstrip('/')}/"
+        return real.removeprefix(inside) if real.startswith(inside) else None
 
 
 def _is_dotted(path: str) -> bool:
@@ -181,6 +169,5 @@ def _is_hidden(path: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _resolved(root: str, directory: str) -> str:
-    """Return a directory without links; most paths that are asked for share few of them."""
-    return os.path.realpath(os.path.join(root, directory))  # noqa: PTH118 - a hot path
+def _resolved(root: str, path: str) -> str:
+    return os.path.realpath(os.path.join(root, path))  # noqa: PTH118 - a hot path

@@ -67,7 +67,7 @@ def merged(
     objects = Objects(directory)
     commits = [objects.commit_of(ref) for ref in (base, head)]
     commits.insert(0, _fork(objects, *commits))
-    trees = [objects.whole(each).tree for each in commits]
+    trees = [objects.commit(each).tree for each in commits]
     was, ours, theirs = (dict(objects.files(each, most.entries)) for each in trees)
     changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
     problem = _problem(changed, was, ours, theirs)
@@ -86,7 +86,7 @@ def _fork(objects: Objects, base: str, head: str) -> str:
     """Return the commit from which two have parted; raises WorkspaceError where it is not one."""
     shared = objects.reached(base).keys() & objects.reached(head).keys()
     # The latest of them: those that are before no other one.
-    found = shared.difference(*(objects.whole(each).parents for each in shared))
+    found = shared.difference(*(objects.commit(each).parents for each in shared))
     if not found:
         raise WorkspaceError(
             f"{objects.directory}: {head[:12]} and its base have no commit in common here: fetch "

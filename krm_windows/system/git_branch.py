@@ -128,14 +128,14 @@ class Branch:
 
     def file(self, commit: str, path: str) -> File | None:
         """Return one plain file of a commit; None where there is none, or something else."""
-        found = self.objects.at(self.objects.whole(commit).tree, path)
+        found = self.objects.found(commit, path)
         return self._file(path, found) if found is not None and found.is_file else None
 
     def is_taken(self, commit: str, path: str) -> bool:
         """Say whether a commit has anything at a path, or a file where a directory has to be."""
         above = PurePosixPath(path)
         while above.name:
-            found = self._at(commit, str(above))
+            found = self.objects.found(commit, str(above))
             if found is not None:
                 return str(above) == path or not found.is_tree
             above = above.parent
@@ -163,7 +163,7 @@ class Branch:
         with _failing(WorkspaceError, "the commit cannot be made"):
             repository = self.objects.repository
             index = pygit2.Index()
-            tree = repository[self.objects.whole(parent).tree]
+            tree = repository[self.objects.commit(parent).tree]
             index.read_tree(cast("pygit2.Tree", tree))
             for edit in edits:
                 if edit.content is None:
@@ -221,10 +221,10 @@ class Branch:
 
         found: list[Entry] = []
         for each in self.objects.repository.walk(commit, pygit2.enums.SortMode.TIME):
-            whole = self.objects.whole(str(each.id))
-            here = self._at(whole.name, path)
+            whole = self.objects.commit(str(each.id))
+            here = self.objects.found(whole.name, path)
             # What was before the first commit had nothing.
-            before = [self._at(parent, path) for parent in whole.parents] or [None]
+            before = [self.objects.found(parent, path) for parent in whole.parents] or [None]
             if not path or here not in before:
                 found.append(self._entry(whole.name))
             if len(found) == count:
@@ -233,7 +233,7 @@ class Branch:
 
     def first_parents(self, commit: str, count: int) -> list[Commit]:
         """Return a commit and those before it on the way of first parents, newest first."""
-        return [each.commit for each in islice(self.objects.first_parents(commit), count)]
+        return list(islice(self.objects.first_parents(commit), count))
 
     def person(self) -> Person | None:
         """Return whom Git itself would name in a commit; None where nobody is set."""
@@ -243,12 +243,9 @@ class Branch:
             return None
         return Person(found.name, found.email)
 
-    def _at(self, commit: str, path: str) -> Node | None:
-        return self.objects.at(self.objects.whole(commit).tree, path)
-
     def _file(self, path: str, node: Node) -> File:
         return File(path, f"{node.mode:06o}", node.name, self.objects.kind(node.name)[1])
 
     def _entry(self, commit: str) -> Entry:
-        whole = self.objects.whole(commit)
-        return Entry(commit, Person(*whole.author), whole.written, whole.message.strip())
+        whole = self.objects.commit(commit)
+        return Entry(commit, Person(*whole.by), whole.written, whole.message.strip())

@@ -5,10 +5,10 @@ change, which came when the merge did.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from krm_windows.system.errors import WorkspaceError
@@ -65,10 +65,10 @@ class History:
         Those of merged branches are among them, the merges themselves are not: who wrote what is
         asked for here, and not when it came. Raises WorkspaceError where one names no commit.
         """
-        every = [self.objects.whole(name) for name in self._fresh(old, new)]
+        every = [self.objects.commit(name) for name in self._fresh(old, new)]
         # Those of one second stay as they were found.
         every.sort(key=lambda each: each.committed, reverse=True)
-        return [each.commit for each in every if len(each.parents) < _MERGE]
+        return [each for each in every if len(each.parents) < _MERGE]
 
     def lacks_between(self, old: str, new: str) -> bool:
         """Whether `new` may have commits that `old` has not, and a shallow clone does not have."""
@@ -78,16 +78,20 @@ class History:
         """Return the names of the commits from one on back that changed a path, newest first."""
         found = []
         for each in self.objects.first_parents(start):
-            before = self._at(each.parents[0], path) if each.parents else None
-            if before != self._at(each.name, path):
+            before = self.objects.found(each.parent, path) if each.parent else None
+            if before != self.objects.found(each.name, path):
                 found.append(each.name)
         return found
 
     def source(self, path: str, commit: Commit) -> str | None:
         """Return the path that a path had before a commit renamed it, None where it did not."""
-        made = self._at(commit.name, path)
+        made = self.objects.found(commit.name, path)
         # The first commit has nothing to have renamed it from.
-        if commit.parent is None or made is None or self._at(commit.parent, path) is not None:
+        if (
+            commit.parent is None
+            or made is None
+            or self.objects.found(commit.parent, path) is not None
+        ):
             return None
         trees = self.objects.tree(commit.parent), self.objects.tree(commit.name)
         gone = {
@@ -106,7 +110,7 @@ class History:
 
     def blobs(self, places: Iterable[tuple[str, str]]) -> list[str | None]:
         """Return the objects of files at commits (commit, path from the top), None for no file."""
-        found = [self._at(commit, path) if commit else None for commit, path in places]
+        found = [self.objects.found(commit, path) if commit else None for commit, path in places]
         return [node.name if node is not None and node.is_blob else None for node in found]
 
     def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes]:
@@ -124,9 +128,6 @@ class History:
 
     def _tree(self, commit: str | None, path: str) -> str | None:
         return self.objects.tree(commit, path) if commit else None
-
-    def _at(self, commit: str, path: str) -> Node | None:
-        return self.objects.at(self.objects.whole(commit).tree, path)
 
 
 # A commit with so many parents brings together what others wrote.
@@ -147,7 +148,7 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
             f"{directory}: is a .git directory: give the directory that contains it"
         )
     newest = objects.commit_of(ref)
-    commits = tuple(each.commit for each in objects.first_parents(newest))
+    commits = tuple(objects.first_parents(newest))
     is_cut = commits[-1].name in objects.shallow
     yield History(objects, directory, layout.top, objects.prefix, commits, is_cut)
 
@@ -157,8 +158,6 @@ def _file(node: Node | None) -> str | None:
 
 
 def _likeness(old: bytes, new: bytes) -> float:
-    """Return how much of two contents is the same, by their lines."""
-    both = Counter(old.splitlines(keepends=True)) & Counter(new.splitlines(keepends=True))
-    same = sum(len(line) * count for line, count in both.items())
-    # An empty file is like no other one.
-    return same / max(len(old), len(new), 1)
+    """Return how many lines of two contents are the same, 1 for all of them."""
+    # How often each line is there, and not where: that takes no time to speak of.
+    return SequenceMatcher(None, old.splitlines(), new.splitlines()).quick_ratio()

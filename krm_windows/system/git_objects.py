@@ -90,36 +90,33 @@ _SUBMODULE = 0o160000
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit on the way of first parents; `parent` is None for the first one.
+    """A commit with what it leads to; `by` is who wrote it, by name and address.
 
-    `committed` is the committer's time, in seconds since 1970.
+    `committed` is the committer's time, `written` the author's, in seconds since 1970.
     """
 
     name: str
-    parent: str | None
     committed: int
-    author: str
-    subject: str
-
-
-class Whole(NamedTuple):
-    """A commit with all that it leads to; `author` is name and address, `written` their time."""
-
-    name: str
-    tree: str
-    parents: tuple[str, ...]
-    author: tuple[str, ...]
-    written: int
-    committed: int
+    by: tuple[str, str]
     message: str
+    written: int = 0
+    tree: str = ""
+    parents: tuple[str, ...] = ()
 
     @property
-    def commit(self) -> Commit:
-        """The commit as it is listed."""
-        subject = " ".join(takewhile(str.strip, self.message.strip().split("\n")))
-        name, address = self.author
-        parent = self.parents[0] if self.parents else None
-        return Commit(self.name, parent, self.committed, f"{name} <{address}>", subject)
+    def parent(self) -> str | None:
+        """The commit before it on the way of first parents, None for the first one."""
+        return self.parents[0] if self.parents else None
+
+    @property
+    def author(self) -> str:
+        """Who wrote it, as `Ada Lovelace <ada@example.com>`."""
+        return "{} <{}>".format(*self.by)
+
+    @property
+    def subject(self) -> str:
+        """The first paragraph of its message, in one line."""
+        return " ".join(takewhile(str.strip, self.message.strip().split("\n")))
 
 
 class Objects:
@@ -144,7 +141,7 @@ class Objects:
         self.shallow = self.layout.shallow()
         # A tree of one commit is that of the next one, but for what was changed.
         self.entries = lru_cache(1 << 14)(self._entries)
-        self.whole = lru_cache(1 << 14)(self._whole)
+        self.commit = lru_cache(1 << 14)(self._commit)
 
     @property
     def prefix(self) -> str:
@@ -223,24 +220,28 @@ class Objects:
             raise WorkspaceError(f"{self.directory}: the tree {tree[:12]} is damaged: git fsck")
         return found
 
-    def _whole(self, name: str) -> Whole:
-        """Read a commit; one at which a shallow clone ends has no parents."""
+    def _commit(self, name: str) -> Commit:
         import pygit2  # noqa: PLC0415 - the extra `git`
 
         self._check(name, "commit", _LARGEST)
         try:
-            commit = cast("pygit2.Commit", self.repository[name])
-            author, tree = commit.author, str(commit.tree_id)
+            found = cast("pygit2.Commit", self.repository[name])
+            author, tree = found.author, str(found.tree_id)
         except (pygit2.GitError, ValueError) as error:
             raise WorkspaceError(
                 f"{self.directory}: the commit {name[:12]} is damaged: git fsck ({error})"
             ) from None
-        parents = () if name in self.shallow else tuple(map(str, commit.parent_ids))
-        # A commit that was made by hand may say any time.
-        committed, written = (max(each, 0) for each in (commit.commit_time, author.time))
-        by = tuple(text.decode(errors="replace") for text in (author.raw_name, author.raw_email))
-        message = commit.raw_message.decode(errors="replace")
-        return Whole(name, tree, parents, by, written, committed, message)
+        return Commit(
+            name,
+            # A commit that was made by hand may say any time.
+            max(found.commit_time, 0),
+            (author.raw_name.decode(errors="replace"), author.raw_email.decode(errors="replace")),
+            found.raw_message.decode(errors="replace"),
+            max(author.time, 0),
+            tree,
+            # One at which a shallow clone ends has none.
+            () if name in self.shallow else tuple(map(str, found.parent_ids)),
+        )
 
     def at(self, tree: str, path: str) -> Node | None:
         """Return what a tree has at a path; None where it has nothing. `` is the tree itself."""
@@ -254,9 +255,13 @@ class Objects:
             found = below
         return found
 
+    def found(self, commit: str, path: str) -> Node | None:
+        """Return what a commit has at a path; None where it has nothing."""
+        return self.at(self.commit(commit).tree, path)
+
     def tree(self, commit: str, path: str = "") -> str | None:
         """Return the tree of a directory at a commit; None where it was no directory then."""
-        found = self.at(self.whole(commit).tree, path)
+        found = self.found(commit, path)
         return found.name if found is not None and found.is_tree else None
 
     def files(self, tree: str, most: int, prefix: str = "") -> Iterator[tuple[str, Node]]:
@@ -299,7 +304,7 @@ class Objects:
         found = {newest: None}
         waiting = [newest]
         while waiting:
-            for parent in self.whole(waiting.pop()).parents:
+            for parent in self.commit(waiting.pop()).parents:
                 if parent not in found:
                     found[parent] = None
                     waiting.append(parent)
@@ -307,15 +312,15 @@ class Objects:
                 raise WorkspaceError(f"{self.directory}: the history has too many commits")
         return found
 
-    def first_parents(self, newest: str) -> Iterator[Whole]:
+    def first_parents(self, newest: str) -> Iterator[Commit]:
         """Yield a commit and those before it on the way of first parents."""
         name: str | None = newest
         for _ in range(MOST_COMMITS):
             if name is None:
                 return
-            whole = self.whole(name)
-            yield whole
-            name = whole.parents[0] if whole.parents else None
+            commit = self.commit(name)
+            yield commit
+            name = commit.parent
         raise WorkspaceError(f"{self.directory}: the history has too many commits")
 
 

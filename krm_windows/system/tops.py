@@ -35,23 +35,15 @@ def followed(path: Path) -> Path:
     within that. Any other is the user's. Raises WorkspaceError where one leads out: who wrote the
     repository must not choose which file of another one is changed.
     """
+    real = Path(os.path.realpath(path))
     here = Path.cwd()
-    place = here
-    for name in path.parts:
-        # Not before a link is followed: `link/..` is where the link leads, and up.
-        if name == "..":
-            place = place.parent
-            continue
-        step = place / name
-        if not step.is_symlink():
-            place = step
-            continue
-        place, around = Path(os.path.realpath(step)), top(step.parent)
-        if around is None and step.is_relative_to(here):
-            around = here
-        if around is not None and not place.is_relative_to(around):
-            raise WorkspaceError(
-                f"{path}: the symbolic link {step} leads out of {around}, to {place}, so it is not "
-                "followed; use the path that it links to"
-            )
-    return place
+    place = here / os.path.normpath(path.parent)
+    around = top(place)
+    if around is None and place.is_relative_to(here):
+        around = here
+    if around is not None and not real.is_relative_to(os.path.realpath(around)):
+        raise WorkspaceError(
+            f"{path}: a symbolic link leads out of {around}, to {real}, so it is not followed; use "
+            "the path that it links to"
+        )
+    return real

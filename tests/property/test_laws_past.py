@@ -120,7 +120,7 @@ def test_figures_are_those_of_the_waits(
 
 def revision(number: int, at: datetime, state: State, timetable: Timetable | None) -> Revision:
     """A version of a policy, as a commit would have it."""
-    commit = Commit(f"{number}", None, int(at.timestamp()), "", "")
+    commit = Commit(f"{number}", int(at.timestamp()), ("", ""), "")
     return Revision(commit, at, behind=False, path="p", blob="b", state=state, timetable=timetable)
 
 

@@ -267,7 +267,7 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
         ("repository/README", "is not a directory"),
         ("repository/.git", "is a .git directory"),
         ("repository/.git/refs", "is a .git directory"),
-        ("bare.git", "is a bare repository"),
+        ("bare.git", "not a git repository"),
         ("https://ada:secret@git.example/fleet", "must be a directory, not a URL"),
         ("git@git.example:fleet.git", "must be a directory, not a URL"),
         ("ada@work@git.example:8022:fleet", "must be a directory, not a URL"),
