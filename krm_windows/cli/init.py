@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     for notice in found.notices:
         # Hints are for `check --repo`, which shows all of them.
         if notice.rule.severity is Severity.ERROR:
-            output.log(f"{_place(notice)}: {notice.message}")
+            output.log(_said(notice))
     proposed = propose(cluster, tree)
     if not proposed.targets:
         raise InputError(_nothing(cluster, proposed))
@@ -173,9 +173,9 @@ def _survey(tree: Checkout, directory: str, arguments: argparse.Namespace) -> Su
         return survey(tree, [directory], made, replace(hints, clusters=others))
 
 
-def _place(notice: Finding) -> str:
-    """Say where something was met; what was built, and not written in a file, has its name."""
-    return f"{notice.file}:{notice.line}" if notice.file else str(notice.about)
+def _said(notice: Finding) -> str:
+    """Say what was met, and where: what was built, and not written in a file, has its name."""
+    return f"{notice.about or f'{notice.file}:{notice.line}'}: {notice.message}"
 
 
 def _nothing(cluster: Cluster, proposed: FirstTargets) -> str:
@@ -266,7 +266,7 @@ def _described(found: Survey, cluster: Cluster, proposed: FirstTargets) -> Itera
     yield from _left_out(proposed)
     for notice in found.notices:
         if notice.rule is rules.NOT_FOLLOWED:
-            yield f"not read: {notice.about or _place(notice)}: {notice.message}"
+            yield f"not read: {_said(notice)}"
 
 
 def _left_out(proposed: FirstTargets) -> Iterator[str]:
@@ -300,13 +300,7 @@ def _next(tree: Checkout, draft: Draft, count: int, arguments: argparse.Namespac
     if arguments.directory != Path():
         yield f"  cd {shlex.quote(str(arguments.directory))}"
     yield f"  krm-windows calendar {shlex.quote(draft.file)}"
-    check = ["krm-windows", "check", "--repo", "."]
-    pattern: str | None = arguments.clusters
-    # By habit another directory may be taken for the cluster than the one that was chosen.
-    if pattern is None and draft.directory not in builds.directories(tree, None):
-        pattern = draft.directory
-    if pattern is not None:
-        check += ["--clusters", pattern]
+    check = ["krm-windows", "check", "--repo", ".", "--clusters", draft.directory]
     for each in arguments.source:
         check += ["--source", str(each)]
     yield f"  {shlex.join(check)}"

@@ -158,13 +158,11 @@ def _adopted(
     namespace = next(iter(clusters.values())).namespace
     found: dict[str, Spec] = {}
     for pair, name in names.items():
-        given: Spec = {}
-        for edge, job in zip(("open", "close"), pair, strict=True):
-            if (namespace, job) not in claimed:
-                claimed.add((namespace, job))
-                given[edge] = job
-        if given:
-            found[name] = {"cronJobs": given}
+        edges = zip(("open", "close"), pair, strict=True)
+        free = {edge: job for edge, job in edges if (namespace, job) not in claimed}
+        claimed.update((namespace, job) for job in pair)
+        if free:
+            found[name] = {"cronJobs": free}
     return found
 
 

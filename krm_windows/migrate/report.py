@@ -26,7 +26,7 @@ def _lines(migration: Migration) -> Iterator[str]:
     if fails(migration.results) and not migration.policies:
         yield "no policy was made: fix the errors above first"
     elif not migration.policies:
-        yield "no policy was made: no CronJob at work in a cluster suspends or resumes anything"
+        yield "no policy was made: no CronJob at work in a cluster closes what a policy can gate"
     if migration.steps:
         yield "to remove the old windows, and what is there for them alone (patches, rights):"
         yield from (f"  {step}" for step in migration.steps)

@@ -5,7 +5,7 @@ So an opening is paired with the one that closes first after each of its runs.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -79,13 +79,16 @@ def read(cluster: ClusterJobs) -> Mapping[Key, Windows]:
     locked = _delivering(cluster)
     acts: dict[ObjectIdentity, set[tuple[bool, ObjectIdentity]]] = {}
     for identity, job in jobs.items():
-        every: set[ObjectIdentity] = set()
         for action in job.actions:
             for target in _targets(cluster, job, action):
-                every.add(target)
                 if target not in locked:
                     acts.setdefault(target, set()).add((action.suspends, identity))
-        _leave_out(cluster, job, every, locked)
+                    continue
+                message = (
+                    f"acts on {target}, which delivers the windows: the policy leaves it out, as "
+                    "no change to the windows would be applied while it is closed"
+                )
+                cluster.report(rules.MIGRATE_SELF_LOCK, message, job.item, _PATH)
     members: dict[Key, set[ObjectIdentity]] = {}
     for target, does in sorted(acts.items()):
         # Such as `flux create` made in the cluster, or a cluster that is in another repository.
@@ -140,25 +143,6 @@ def _delivering(cluster: ClusterJobs) -> frozenset[ObjectIdentity]:
     return frozenset({root.identity, source})
 
 
-def _leave_out(
-    cluster: ClusterJobs,
-    job: Job,
-    targets: Collection[ObjectIdentity],
-    locked: frozenset[ObjectIdentity],
-) -> None:
-    """Name the targets of a CronJob that no policy can have."""
-    for target in sorted(targets):
-        if target in locked:
-            message = (
-                f"acts on {target}, which delivers the windows: the policy leaves it out, as no "
-                "change to the windows would be applied while it is closed"
-            )
-            cluster.report(rules.MIGRATE_SELF_LOCK, message, job.item, _PATH)
-    if targets and locked.issuperset(targets):
-        message = "acts on nothing else that a policy could gate"
-        cluster.report(rules.MIGRATE_UNTRANSLATED, message, job.item, _PATH)
-
-
 def _windows(
     cluster: ClusterJobs,
     opens: Sequence[Job],
@@ -179,25 +163,25 @@ def _windows(
     if not opens:
         message = f"closes {about}, and no active CronJob opens it again"
         raise _RefusedWindowsError(rules.MIGRATE_NEVER_OPENS, closes[0], message)
-    # None and UTC are two: which zone the controller has is not known.
-    zone = _only(every, "time zone", [job.zone or "none" for job in every])
-    namespace = _only(every, "namespace", [job.item.namespace or "none" for job in every])
-    if namespace == "none":
-        message = "has no namespace, so it is unknown where it runs"
+    # None and UTC are two zones: which one the controller has is not known.
+    if len({(job.zone, job.item.namespace) for job in every}) > 1 or not every[0].item.namespace:
+        names = ", ".join(job.item.name for job in every)
+        message = f"{names} must have one time zone and one namespace, as a policy has only one"
         raise _RefusedWindowsError(rules.MIGRATE_UNTRANSLATED, every[0], message)
     found = _pairs(opens, closes, about)
     for job in closes:
         if job.item.name not in {each.jobs[1] for each in found}:
             message = f"only closes {about} when it is already closed, so it is left out"
             cluster.report(rules.MIGRATE_LEFT_OUT, message, job.item, _PATH)
-    if zone == "none":
+    zone = every[0].zone
+    if zone is None:
         zone = ASSUMED
         for job in every:
             message = (
                 f"is not set, so that of the controller holds, usually UTC; {ASSUMED} is assumed"
             )
             cluster.report(rules.MIGRATE_TIME_ZONE, message, job.item, "spec.timeZone")
-    return Windows(namespace, zone, tuple(found), frozenset(targets))
+    return Windows(every[0].item.namespace, zone, tuple(found), frozenset(targets))
 
 
 def _check_schedule(job: Job) -> None:
@@ -207,18 +191,6 @@ def _check_schedule(job: Job) -> None:
     except RefusedError as error:
         message = "; ".join(finding.message for finding in error.findings)
         raise _RefusedWindowsError(rules.MIGRATE_UNTRANSLATED, job, message) from error
-
-
-def _only(jobs: Sequence[Job], what: str, values: Iterable[str]) -> str:
-    """Return what CronJobs have alike, as a policy has only one of it."""
-    found = sorted(set(values))
-    if len(found) > 1:
-        names = ", ".join(job.item.name for job in jobs)
-        message = (
-            f"{names} have more than one {what} ({' and '.join(found)}), but a policy has only one"
-        )
-        raise _RefusedWindowsError(rules.MIGRATE_UNTRANSLATED, jobs[0], message)
-    return found[0]
 
 
 def _pairs(opens: Sequence[Job], closes: Sequence[Job], about: str) -> list[Window]:

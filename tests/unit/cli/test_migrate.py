@@ -120,7 +120,7 @@ def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["migrate", str(tmp_path), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert (
         capsys.readouterr().out
-        == "no policy was made: no CronJob at work in a cluster suspends or resumes anything\n"
+        == "no policy was made: no CronJob at work in a cluster closes what a policy can gate\n"
     )
 
 

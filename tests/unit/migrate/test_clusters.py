@@ -168,7 +168,7 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
     assert rules(found) == ["migrate-cluster-unknown", "migrate-cluster-unknown"]
     said = FORMATS["text"](found)
     assert said.splitlines()[-1] == (
-        "no policy was made: no CronJob at work in a cluster suspends or resumes anything"
+        "no policy was made: no CronJob at work in a cluster closes what a policy can gate"
     )
     assert clusters(run(files, "elsewhere")) == {"elsewhere"}
 

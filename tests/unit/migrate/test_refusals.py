@@ -174,7 +174,6 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 REFUSED = {
-    "nothing but the root": (fleet("kustomization flux-system"), "migrate-untranslated"),
     "suspend: true": (
         fleet(ALL, clusters__prod__apps=kustomization("apps", "./apps", suspend=True)),
         "suspend-true",
