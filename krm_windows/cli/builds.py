@@ -151,29 +151,13 @@ def repository(directory: Path) -> Path:
     return tops.top(directory) or directory
 
 
-def add_whole_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what a kustomization that is built whole may read."""
-    parser.add_argument(
-        "--root",
-        type=Path,
-        metavar="DIR",
-        help=(
-            "the directory whose files a kustomization may read (default: the Git repository "
-            "around it, else its own)"
-        ),
-    )
-    add_trust_option(parser)
-
-
 def built(path: str, arguments: argparse.Namespace) -> bytes | None:
-    """Build a kustomization from the files below `--root`; None where nothing is there to do so.
+    """Build a kustomization from files of its Git repository, else its own directory.
 
-    Raises InputError where a part of it cannot be built, or it is outside.
+    None where nothing is there to do so. Raises InputError where a part of it cannot be built.
     """
     place = Path(path).resolve()
-    tree = Checkout.at(arguments.root or repository(place))
-    if not place.is_relative_to(tree.root):
-        raise InputError(f"{path}: must be inside {tree.root}, because only files there are read")
+    tree = Checkout.at(repository(place))
     builder = Builder.find(trust=arguments.trust)
     if builder is None:
         return None

@@ -62,7 +62,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write nothing; exit 1 with a diff if DIR is out of date",
     )
-    builds.add_whole_options(parser)
+    builds.add_trust_option(parser)
     report.options(parser)
 
 

@@ -36,7 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster it was built for (default: buildFor)"
     )
-    builds.add_whole_options(parser)
+    builds.add_trust_option(parser)
     report.options(parser)
 
 
