@@ -183,11 +183,11 @@ def _before(cluster: Cluster, after: Cluster | None, target: Target, will: Appli
     found = _with_its_own(cluster, after, target)
     if not found:
         return _object(cluster, target)
-    keys = {each.key for each in found}
+    own = {each.key for each in kustomizations(cluster, target)}
     gone: set[str] = set()
     for each in found:
         # What is not deleted goes on, with all below it.
-        if _deletes(each, after) and (each.parent not in keys or each.parent in gone):
+        if _deletes(each, after) and (each.key in own or each.parent in gone):
             gone.add(each.key)
     staying = will.objects
     return _together(found, lambda each, item: each.key in gone or item.identity in staying)

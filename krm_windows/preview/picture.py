@@ -289,12 +289,13 @@ class Picture:
         """Yield every row as it is drawn in a week."""
         first, behind = week.rims
         for number, row in enumerate(self.rows):
+            begins, ends = _shown(row.begins, row.ends, row.zone)
             bars: list[Bar] = []
             for place_in_row, fact in enumerate(row.facts):
-                place = week.place(*fact.shown)
+                # A freeze may go on where nothing is known of windows.
+                place = week.place(max(fact.shown[0], begins), min(fact.shown[1], ends))
                 if place is not None:
                     bars.append(Bar(fact, place_in_row, place))
-            begins, ends = _shown(row.begins, row.ends, row.zone)
             # The row's own days begin at its own midnight, the week has those of all rows.
             rims = [
                 week.place(*rim) for rim in ((first, begins), (ends, behind)) if rim[0] < rim[1]

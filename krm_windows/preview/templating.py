@@ -4,7 +4,6 @@ What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a 
 would be the character again.
 """
 
-import textwrap
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 from functools import cache
@@ -18,7 +17,8 @@ from krm_windows.escape.markdown import code
 from krm_windows.policy import phrases
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.picture import KINDS
-from krm_windows.preview.text import recurring, span
+from krm_windows.preview.text import span
+from krm_windows.preview.wrapping import parts
 
 _HERE = "krm_windows.preview"
 # As a reader of either format shows them.
@@ -79,9 +79,9 @@ def environment(room: str, escaped: Callable[[str], str] = _html) -> Environment
         "span": span,
         "time": time,
         "word": word,
-        "wrapped": wrapped,
+        "wrapped": parts,
     }
-    made.globals |= {"kinds": KINDS, "recurring": recurring, "shown": shown, "stamp": stamp}
+    made.globals |= {"kinds": KINDS, "shown": shown, "stamp": stamp}
     return made
 
 
@@ -94,19 +94,6 @@ def asset(name: str, room: str = _HERE) -> Markup:
 def time(at: datetime, zone: tzinfo) -> Markup:
     """Return an instant as a reader wants it, and as a program does (HTML, 4.5.14)."""
     return Markup('<time datetime="{}">{}</time>').format(stamp(at, zone), shown(at, zone))
-
-
-def wrapped(words: str, width: int, inset: int, first: int = 0) -> list[str]:
-    """Return a text in lines, the first and the later ones moved in; no word is cut."""
-    return textwrap.wrap(
-        words,
-        width,
-        initial_indent=" " * first,
-        subsequent_indent=" " * inset,
-        break_long_words=False,
-        break_on_hyphens=False,
-        replace_whitespace=False,
-    )
 
 
 def fitting(words: str, room: float) -> str:

@@ -22,11 +22,17 @@ def broken(lines: Iterable[str], width: int) -> Iterator[str]:
             yield line
             continue
         begins = len(line) - len(line.lstrip(" "))
-        yield from textwrap.wrap(
-            line,
-            width,
-            subsequent_indent=" " * (begins + _INDENT),
-            break_long_words=False,
-            break_on_hyphens=False,
-            replace_whitespace=False,
-        )
+        yield from parts(line, width, begins + _INDENT)
+
+
+def parts(words: str, width: int, inset: int, first: int = 0) -> list[str]:
+    """Return a text in lines, the first and the later ones moved in; no word is cut."""
+    return textwrap.wrap(
+        words,
+        width,
+        initial_indent=" " * first,
+        subsequent_indent=" " * inset,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )

@@ -263,6 +263,14 @@ def test_a_long_range_is_drawn_by_weeks() -> None:
     assert [tick.weekend for tick in ticks] == [False] * 5 + [True] * 2
 
 
+def test_a_freeze_is_drawn_within_the_days() -> None:
+    """However long it is: beyond them nothing is known of windows."""
+    picture = drawn(timetable(), start=date(2027, 3, 15), days=13)
+    [track] = picture.tracks(weeks(picture)[1])
+    [easter] = [bar for bar in track.bars if bar.fact.label == "easter"]
+    assert sum(easter.place) == pytest.approx(6 / 7)
+
+
 def test_a_short_range_is_drawn_by_hours() -> None:
     """A day has four quarters of one width; one that lost an hour too."""
     [week] = weeks(drawn(timetable(), start=date(2027, 3, 28), days=1))
