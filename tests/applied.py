@@ -178,7 +178,7 @@ def _options(found: re.Match[str], _: Result, __: Path) -> list[str]:
 
 WAYS: dict[str, Callable[[re.Match[str], Result, Path], list[str] | None]] = {
     r"gate the Kustomizations that apply your workloads instead": _gate_workloads,
-    r"gate (?P<what>[\w /-]+?) \(with `crossNamespaceTargets: Allow` if it is .*\)": _gate,
+    r"gate (?P<what>[\w /-]+?) \(in another namespace with `crossNamespaceTargets: Allow`\)": _gate,
     r"pin (?P<what>one version|`spec.ref` to one version)": _pin,
     r"remove (it|the dependency)( \(to keep .*\))?": _remove,
     r"remove it from all but one of them": _remove_object,

@@ -9,10 +9,7 @@ from krm_windows.flux.model import Identity
 from krm_windows.inventory import CHANGE_CLASS, POLICY
 
 LIVE = "live"
-HOW_TO_GATE = (
-    "(with `crossNamespaceTargets: Allow` if it is in another namespace than the policy, and on "
-    "the cluster that it is applied to)"
-)
+HOW_TO_GATE = "(in another namespace with `crossNamespaceTargets: Allow`)"
 """What a build demands of a policy that gates something more; behind the advice to do so."""
 Owned = tuple[Kustomization, Object]
 """An object behind the Kustomization that applies it."""
