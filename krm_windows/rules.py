@@ -241,9 +241,6 @@ CONFIG_PATH = _warning(
 
 # The final stream: what `verify` finds.
 NOT_RUN = _error("not-run", "The output has nothing of the policy: the function was not run.")
-ZONE_RELEASE = _info(
-    "zone-release", "It was built with another release of the zone data, but the same rules."
-)
 ZONE_RULES_CHANGED = _warning(
     "zone-rules-changed", "The time zone's rules are not those of the build."
 )

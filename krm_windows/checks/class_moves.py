@@ -29,28 +29,16 @@ def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Re
         # It was there before, or it is new altogether.
         if path in older or origin is None:
             continue
-        if _kept(KubeObject.parse(older[origin])):
+        before = KubeObject.parse(older[origin])
+        # Flux reads either (kustomize-controller).
+        if "disabled" in (before.annotations.get(PRUNE), before.labels.get(PRUNE)):
             continue
-        source = PurePosixPath(origin).parts[0]
-        goal = PurePosixPath(path).parts[0]
-        yield _result(KubeObject.parse(newer[path]), source, goal)
-
-
-def _kept(item: KubeObject) -> bool:
-    # Flux reads either (kustomize-controller).
-    said = (
-        item.annotations.get(PRUNE),
-        item.labels.get(PRUNE),
-    )
-    return "disabled" in said
-
-
-def _result(item: KubeObject, origin: str, goal: str) -> Result:
-    message = (
-        f"must not move from {origin} to {goal} in one step: {origin} would prune it unless "
-        f"{goal} applies it first; first annotate it with {PRUNE}: disabled in its current "
-        "place, and move it once that has been applied to the cluster"
-    )
-    return resource_of(item).result(
-        rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled"
-    )
+        source, goal = (PurePosixPath(each).parts[0] for each in (origin, path))
+        message = (
+            f"must not move from {source} to {goal} in one step: {source} would prune it unless "
+            f"{goal} applies it first; first annotate it with {PRUNE}: disabled in its current "
+            "place, and move it once that has been applied to the cluster"
+        )
+        yield resource_of(KubeObject.parse(newer[path])).result(
+            rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled"
+        )

@@ -51,17 +51,10 @@ def kept(plan: Plan, found: Recorded | None) -> Plan:
 def differing(plan: Plan, found: Recorded | None) -> Iterator[Result]:
     """Yield what the rules that are recorded and those of this build have to do with each other."""
     zone = plan.timetable.time_zone
-    ours = clocks(zone)
-    if found is None or found.release == plan.zone_release:
+    if found is None or found.clocks == clocks(zone):
         return
     # Releases are a year and a letter, such as 2026b, so texts are in their order.
-    if found.clocks == ours:
-        message = (
-            f"was built with zone data release {found.release}, and {plan.zone_release} has the "
-            f"same rules for {zone}: nothing changes"
-        )
-        yield rules.ZONE_RELEASE.result(message, path=_ZONE, current=zone)
-    elif found.release > plan.zone_release:
+    if found.release > plan.zone_release:
         message = (
             f"was built with zone data release {found.release}, which has other rules for "
             f"{zone} than release {plan.zone_release} here: upgrade the package tzdata, or this "

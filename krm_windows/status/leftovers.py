@@ -34,17 +34,15 @@ class Leftovers:
     @property
     def words(self) -> str:
         """Say it to a person; empty where nothing is left."""
-        said = f"{self.target} is gone, and what it applied is still there, managed by nothing"
-        if self.objects:
-            return f"{said}: {some(self.objects, _FEW)}; list it all with: {self.command}"
-        if self.complete:
+        if self.complete and not self.objects:
             return ""
         # Where nobody asked, it may be in the cluster, and not in what was read.
-        missing = "is gone" if self.objects is not None else "was not found"
-        return (
-            f"{self.target} {missing}: if it was removed while it was closed, what it applied is "
-            f"still there; list it with: {self.command}"
-        )
+        missing = "was not found" if self.objects is None else "is gone"
+        left = "if it was removed while it was closed, what it applied is still there"
+        if self.objects:
+            named = some(self.objects, _FEW)
+            left = f"what it applied is still there, managed by nothing: {named}"
+        return f"{self.target} {missing}: {left}; list it all with: {self.command}"
 
 
 def is_labelled(target: Target) -> bool:

@@ -644,7 +644,7 @@ esac
         (
             "echo 'ConfigMap   shop     web'; echo 'Namespace   <none>   shop'",
             (
-                "Kustomization flux-system/apps is gone, and what it applied is still there, "
+                "Kustomization flux-system/apps is gone: what it applied is still there, "
                 "managed by nothing: ConfigMap shop/web, Namespace shop; list it all with: "
             ),
         ),
@@ -653,7 +653,7 @@ esac
             "echo 'secrets is forbidden' >&2; exit 1",
             (
                 "Kustomization flux-system/apps is gone: if it was removed while it was closed, "
-                "what it applied is still there; list it with: kubectl get $("
+                "what it applied is still there; list it all with: kubectl get $("
             ),
         ),
     ],

@@ -53,7 +53,7 @@ def call(
 def test_a_release_that_changes_nothing_changes_no_file(
     call: list[str], release: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor is the tree stale; the release that built it is reported."""
+    """Nor is the tree stale, and there is nothing to say."""
     assert main(call) == 0
     rewritten(Path("out"), (f'zone-data: "{zones.release()}"', f'zone-data: "{release}"'))
     before = contents(Path("out"))
@@ -61,8 +61,7 @@ def test_a_release_that_changes_nothing_changes_no_file(
     assert main([*call, "--check"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert "(zone-release)" in said.err
-    assert release in said.err
+    assert "zone-" not in said.err
     assert main(call) == 0
     assert contents(Path("out")) == before
 
