@@ -14,7 +14,7 @@ from krm_windows.flux.model import ObjectIdentity
 from krm_windows.flux.objects import readable
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import KubeObject
-from krm_windows.migrate.jobs import ClusterJobs
+from krm_windows.migrate.jobs import ClusterJobs, is_one
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 _LISTS = ("resources", "bases", "components")
@@ -75,32 +75,34 @@ class Removal:
         every = (each.cluster.objects.values() for each in self.clusters)
         return [item for _, item in chain.from_iterable(every)]
 
+    def _written(self, items: Iterable[Object]) -> dict[tuple[str, int], KubeObject]:
+        """Return the documents that objects were made of, by file and beginning."""
+        found = map(self.locator.locate, items)
+        return {(file, item.start): item for file, item, _ in found if item is not None}
+
     @cached_property
     def _names(self) -> frozenset[str]:
         """The names of the CronJobs, also those they had before a prefix."""
-        written = (self.locator.locate(each).document for each in self._jobs)
-        former = [each.name for each in written if each is not None]
-        return frozenset([*former, *(each.name for each in self._jobs)])
+        former = {each.name for each in self._written(self._jobs).values()}
+        return frozenset(former | {each.name for each in self._jobs})
 
     @cached_property
     def _going(self) -> dict[str, list[KubeObject]]:
         """The documents of the CronJobs, and their patches, by file."""
-        every = [each for each in self._applied if each.kind == "CronJob"]
-        others = [each for each in every if each.identity not in self.identities]
-        written = map(self.locator.locate, others)
-        stay = {(file, item.start) for file, item, _ in written if item is not None}
+        own = self._written(self._jobs)
+        applied = self._written(each for each in self._applied if each.kind == "CronJob")
         going: dict[str, list[KubeObject]] = {}
         for path, content in self.contents.items():
-            items = readable(content) if b"CronJob" in content else ()
-            found = [
-                item for item in filter(self._is_going, items) if (path, item.start) not in stay
-            ]
-            if found:
-                going[path] = found
+            for item in readable(content) if b"CronJob" in content else ():
+                place = (path, item.start)
+                if place in own or (place not in applied and self._is_patch(item)):
+                    going.setdefault(path, []).append(item)
         return going
 
-    def _is_going(self, item: KubeObject) -> bool:
-        return item.kind == "CronJob" and item.name in self._names
+    def _is_patch(self, item: KubeObject) -> bool:
+        """Whether an object is a patch of one of the CronJobs: it has its name, and no command."""
+        is_named = item.kind == "CronJob" and item.name in self._names
+        return is_named and not is_one(Object.of(item))
 
     @cached_property
     def _gone(self) -> frozenset[str]:

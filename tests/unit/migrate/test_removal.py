@@ -87,6 +87,16 @@ def test_a_patch_of_the_cronjobs_goes(patch: str, wanted: list[str]) -> None:
     assert "times.yaml: delete it" in steps(files)
 
 
+def test_windows_of_a_cluster_that_was_not_found_stay() -> None:
+    """They have the same names, and no policy has them."""
+    found = run({**at("clusters/north", WINDOW), **at("plants/one", WINDOW)})
+    assert set(rules(found)) == {"migrate-cluster-unknown"}
+    assert [each.file for each in found.steps] == [
+        "clusters/north/close.yaml",
+        "clusters/north/open.yaml",
+    ]
+
+
 def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
     """Only what makes windows goes."""
     backup = job("open-shop", "0 3 * * *", "backup now").replace(
