@@ -4,8 +4,7 @@ What is kept is bounded, whatever callers ask for.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from http import HTTPStatus
 
@@ -30,24 +29,10 @@ from krm_windows.system.git_branch import File
 # Bytes of the policies as they were read that are kept, and of their tables, of which there is one
 # for each patch, so that a service has a bound whatever it is asked.
 _MOST_SOURCES = 128 << 20
-_MOST_VERSIONS = 128 << 20
+_MOST_TIMETABLES = 128 << 20
 # Measured: what Python takes for a policy that was read, beside its characters and for each.
 _VERSION = 10 << 10
 _GROWTH = 25
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A policy as a cluster has it, ready to be asked; or why it cannot be."""
-
-    timetable: Timetable | None
-    results: tuple[Result, ...]
-
-    def on(self, cluster: str | None) -> "Version":
-        """Return it for a cluster that has the same patch, and so the same hours."""
-        if self.timetable is None or self.timetable.cluster == cluster:
-            return self
-        return replace(self, timetable=self.timetable._replace(cluster=cluster))
 
 
 class Evaluator:
@@ -61,7 +46,7 @@ class Evaluator:
         self._renderer = renderer
         self._tip = tip
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
-        self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
+        self._timetables: Recent[Timetable] = Recent(_MOST_TIMETABLES)
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
@@ -69,21 +54,27 @@ class Evaluator:
 
     def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""
-        found, _ = self._source(stored).version(cluster)
+        found, results = self._source(stored).version(cluster)
         if found is None:
-            raise _wrong(self.version(stored, cluster), stored)
+            raise _wrong(results, stored)
         return found
 
-    def version(self, stored: Stored, cluster: str | None) -> Version:
-        """Return a policy for a cluster, or for that which it is built for.
+    def check(self, stored: Stored, cluster: str | None) -> None:
+        """Raise Problem for a cluster that a policy does not name."""
+        named = self._source(stored).patches
+        if cluster is not None and cluster not in named:
+            detail = f"(it has {', '.join(named) or 'none'})"
+            raise Problem(
+                HTTPStatus.NOT_FOUND, f"{stored.title} has no cluster {cluster!r} {detail}"
+            )
 
-        Raises Problem for a cluster that it does not name.
+    def timetable(self, stored: Stored, cluster: str | None) -> Timetable:
+        """Return when a policy is open on a cluster, or on that which it is built for.
+
+        Raises Problem for a cluster that it does not name, and where it is wrong.
         """
+        self.check(stored, cluster)
         source = self._source(stored)
-        if cluster is not None and cluster not in source.patches:
-            named = ", ".join(source.patches) or "none"
-            detail = f"{stored.title} has no cluster {cluster!r} (it has {named})"
-            raise Problem(HTTPStatus.NOT_FOUND, detail)
         # As a build does: the policy may say which cluster it is for.
         name = cluster or source.build_for
         files: tuple[File, ...] = ()
@@ -92,21 +83,12 @@ class Evaluator:
         # What its hours depend on is the cluster's patch, of which a fleet has few.
         patch = source.patches.get(name) if name is not None else None
         key = (stored.identity, name if patch is None else json.dumps(patch, sort_keys=True), files)
-        found = self._versions.get(key)
+        found = self._timetables.get(key)
         if found is None:
             found = self._compiled(stored, source, name, files)
-            # What is said of a policy that is wrong names the cluster.
-            if found.timetable is None:
-                return found
-            self._versions.put(key, found, _VERSION + _GROWTH * _own_length(source))
-        return found.on(name)
-
-    def timetable(self, stored: Stored, cluster: str | None) -> Timetable:
-        """Return when a policy is open; raises Problem where it is wrong."""
-        version = self.version(stored, cluster)
-        if version.timetable is None:
-            raise _wrong(version, stored)
-        return version.timetable
+            self._timetables.put(key, found, _VERSION + _GROWTH * _own_length(source))
+        # Another cluster with the same patch has the same hours.
+        return found if found.cluster == name else found._replace(cluster=name)
 
     def record(self, stored: Stored, cluster: str | None, at: datetime) -> dict[str, object]:
         """Return what holds at an instant; raises Problem where the policy is wrong."""
@@ -136,7 +118,7 @@ class Evaluator:
         source: load.Source,
         cluster: str | None,
         files: tuple[File, ...],
-    ) -> Version:
+    ) -> Timetable:
         policy, found = source.version(cluster)
         items: list[KubeObject] = []
         # Else hours follow from the policy alone.
@@ -147,7 +129,9 @@ class Evaluator:
                 raise Problem(HTTPStatus.CONFLICT, f"{stored.title}: {error}") from error
         whole = Source(stored.config, items)
         versions, results = whole.compile([(cluster, policy, found)], planned=False)
-        return Version(versions[0].timetable if versions else None, tuple(results))
+        if not versions:
+            raise _wrong(results, stored)
+        return versions[0].timetable
 
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
@@ -174,9 +158,9 @@ def state_record(stored: Stored, timetable: Timetable, decision: Decision) -> di
     }
 
 
-def _wrong(version: Version, stored: Stored) -> Problem:
+def _wrong(results: Iterable[Result], stored: Stored) -> Problem:
     # Warnings do not keep anybody from knowing the hours.
-    errors = [result for result in version.results if fails([result])]
+    errors = [result for result in results if fails([result])]
     detail = f"{stored.title} has errors in {stored.file}, so its hours are not known"
     if any(result.rule == rules.TIMEOUT_UNKNOWN.id for result in errors):
         # An answer without them would call open what is about to close.

@@ -26,20 +26,6 @@ class Address:
     port: int
 
 
-class _Server(uvicorn.Server):
-    """A server that says when it can be reached."""
-
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._said = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen: a socket that is only bound refuses whoever comes."""
-        await super().startup(sockets)
-        if self.started:
-            self._said()
-
-
 def run(application: ASGIApp, address: Address, started: Callable[[str, int], None]) -> None:
     """Serve until a signal comes; `started` is called with host and port once it listens.
 
@@ -66,8 +52,10 @@ def run(application: ASGIApp, address: Address, started: Callable[[str, int], No
     )
     # Here, and not by uvicorn, which ends the process without a word.
     bound = _bound(address)
-    host, port = bound.getsockname()[:2]
-    _Server(config, lambda: started(host, port)).run(sockets=[bound])
+    # From now on who comes is not refused, and waits until the application has started.
+    bound.listen(config.backlog)
+    started(*bound.getsockname()[:2])
+    uvicorn.Server(config).run(sockets=[bound])
 
 
 def _bound(address: Address) -> socket.socket:

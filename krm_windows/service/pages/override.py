@@ -128,7 +128,7 @@ def _request(call: Call, stored: Stored, form: Form, now: datetime) -> OverrideR
     """Return the override that the form asks for; None where the form says what is wrong."""
     cluster = form.texts["cluster"] or None
     # An unknown one is a problem, and said to be one.
-    call.windows.evaluator.version(stored, cluster)
+    call.windows.evaluator.check(stored, cluster)
     try:
         form.texts["reason"] = parameters.line(form.texts["reason"])
     except ValueError:

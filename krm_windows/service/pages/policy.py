@@ -69,10 +69,10 @@ def _values(
     now = call.windows.now()
     clusters = call.windows.evaluator.clusters(stored)
     shown: tuple[str | None, ...] = clusters[:_MOST_CLUSTERS] or (None,)
+    # An unknown one is a problem, and said to be one.
+    call.windows.evaluator.check(stored, cluster)
     # A page of one cluster says of it alone what holds, and which rules.
     if cluster is not None:
-        # An unknown one is a problem, and said to be one.
-        call.windows.evaluator.version(stored, cluster)
         shown = (cluster,)
     zone = overrides.zone_of_ends(stored.config, cluster)
     rows = [overview.row(call, stored, name, now) for name in shown]

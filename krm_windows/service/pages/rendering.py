@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from http import HTTPStatus
@@ -28,7 +27,6 @@ _ASSETS = {
     "page.js": "krm_windows.service",
     "icon.svg": "krm_windows.service",
 }
-_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # A day before the last that has a date, so that it has one in every zone.
 _LATEST = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 # A problem's status in the words of who reads the page.
@@ -55,15 +53,6 @@ _ADVICE = {
     HTTPStatus.BAD_GATEWAY: "Nothing was saved. Try again once the remote can be reached.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Nothing was saved. Try again in a few seconds.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Asset:
-    """A file that pages load; `name` has the digest of its content, so it may be kept for ever."""
-
-    name: str
-    body: bytes
-    media_type: str
 
 
 def page(
@@ -130,15 +119,14 @@ def _asked_for(request: Request) -> str:
 
 
 @cache
-def assets() -> Mapping[str, Asset]:
+def assets() -> Mapping[str, tuple[str, bytes]]:
     """Return the files that pages load, by the names they have in the package."""
-    found: dict[str, Asset] = {}
+    found: dict[str, tuple[str, bytes]] = {}
     for name, package in _ASSETS.items():
         body = get_data(package, f"assets/{name}") or b""
         # `page-0123456789abcdef.css`: another content has another address, so it may be kept.
         stem, _, ending = name.rpartition(".")
-        digest = hashlib.sha256(body).hexdigest()[:16]
-        found[name] = Asset(f"{stem}-{digest}.{ending}", body, _TYPES[ending])
+        found[name] = (f"{stem}-{hashlib.sha256(body).hexdigest()[:16]}.{ending}", body)
     return found
 
 
@@ -180,9 +168,7 @@ def _unbroken(length: timedelta) -> str:
 
 def _rough(length: timedelta) -> timedelta:
     # Of days, nobody wants the minutes.
-    if length >= timedelta(days=2):
-        return length - length % timedelta(hours=1)
-    return length
+    return length - length % timedelta(hours=1) if length >= timedelta(days=2) else length
 
 
 def _utc(seconds: int) -> datetime:
@@ -191,7 +177,7 @@ def _utc(seconds: int) -> datetime:
 
 
 def _asset(name: str) -> str:
-    return f"/ui/assets/{assets()[name].name}"
+    return f"/ui/assets/{assets()[name][0]}"
 
 
 def policy_url(namespace: str, name: str, *below: str, **query: str | None) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from http import HTTPStatus
+from mimetypes import guess_type
 from typing import Annotated
 
 from fastapi import Path, Query
@@ -53,11 +54,11 @@ def end_session(call: Anybody, _: Fields) -> Response:
 @router.get("/ui/assets/{asset}")
 def get_asset(_: Anybody, name: Annotated[str, Path(alias="asset")]) -> Response:
     """Answer with a file that pages load."""
-    for each in rendering.assets().values():
+    for own, body in rendering.assets().values():
         # Another digest is an older version, which is gone: the page that asks is older, too.
-        if each.name == name:
+        if own == name:
             headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-            return Response(each.body, headers=headers, media_type=each.media_type)
+            return Response(body, headers=headers, media_type=guess_type(name)[0])
     raise Problem(HTTPStatus.NOT_FOUND, "file not found")
 
 
