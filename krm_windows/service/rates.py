@@ -1,37 +1,31 @@
-"""How often a caller may come: a bucket of permits that fills at a steady pace."""
+"""How often a caller may come."""
 
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter
 
-# So many callers are remembered; who has not come for longest is forgotten, with a full bucket.
-_MOST = 10_000
+_SECONDS = 60.0
 
 
 class Rate:
-    """So many calls a minute for each key, all of which may come at once."""
+    """So many calls a minute for each key."""
 
     def __init__(self, a_minute: int) -> None:
         """Allow so many calls a minute; 0 is any number."""
         self._most = a_minute
         self._lock = threading.Lock()
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        # Of this minute alone, so that it does not grow with those who ever came.
+        self._taken: Counter[str] = Counter()
+        self._began = 0.0
 
     def take(self, key: str) -> float:
-        """Take a permit; return 0, or in how many seconds there will be one."""
-        if not self._most:
-            return 0.0
-        now = time.monotonic()
+        """Count a call; return 0, or in how many seconds the next one is let in."""
         with self._lock:
-            left, since = self._left.pop(key, (float(self._most), now))
-            # It fills while nobody takes from it, and never beyond its rim.
-            left = min(left + (now - since) * self._most / 60, float(self._most))
-            wait = 0.0
-            if left >= 1:
-                left -= 1
-            else:
-                wait = (1 - left) * 60 / self._most
-            self._left[key] = (left, now)
-            if len(self._left) > _MOST:
-                self._left.popitem(last=False)
-        return wait
+            now = time.monotonic()
+            if now - self._began >= _SECONDS:
+                self._taken.clear()
+                self._began = now
+            self._taken[key] += 1
+            if not self._most or self._taken[key] <= self._most:
+                return 0.0
+            return self._began + _SECONDS - now

@@ -3,6 +3,7 @@
 It speaks plain HTTP to one proxy, the ingress, which ends TLS and keeps slow clients away.
 """
 
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,27 +51,16 @@ def run(application: ASGIApp, address: Address, started: Callable[[str, int], No
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    # Here, and not by uvicorn, which ends the process without a word.
-    bound = _bound(address)
-    # From now on who comes is not refused, and waits until the application has started.
-    bound.listen(config.backlog)
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        # Here, and not by uvicorn, which ends the process without a word. From now on who comes is
+        # not refused, and waits until the application has started.
+        made = socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        place = f"{address.host}, port {address.port}"
+        raise WorkspaceError(f"cannot listen at {place}: {os.strerror(error.errno or 0)}") from None
+    # With its protocol, which Python looks up: asyncio sets TCP_NODELAY for no other, and an answer
+    # of two parts would wait 40 ms for the caller to acknowledge the first (tcp(7)).
+    bound = socket.socket(fileno=made.detach())
     started(*bound.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[bound])
-
-
-def _bound(address: Address) -> socket.socket:
-    family = socket.AF_INET
-    if ":" in address.host:
-        family = socket.AF_INET6
-    # With its protocol: asyncio sets TCP_NODELAY for no other, and an answer of two parts would
-    # wait 40 ms for the caller to acknowledge the first (tcp(7)).
-    bound = socket.socket(family, proto=socket.IPPROTO_TCP)
-    # An address of which connections are still being closed (socket(7)).
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((address.host, address.port))
-    except OSError as error:
-        bound.close()
-        place = f"{address.host}, port {address.port}"
-        raise WorkspaceError(f"cannot listen at {place}: {error.strerror}") from None
-    return bound

@@ -19,7 +19,7 @@ from krm_windows.plan.given import Given, gated
 from krm_windows.preview import records, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
-from krm_windows.results import fails
+from krm_windows.results import Result, fails
 from krm_windows.service import permissions
 from krm_windows.service.access import Caller
 from krm_windows.service.policies import Snapshot, Stored, may_close_by_targets, title
@@ -411,18 +411,20 @@ def _understood() -> Iterator[None]:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 
 
-def _refuse(proposal: Proposal, order: Order, file: str) -> None:
-    if not proposal.fails(strict=order.strict, urgent=order.urgent):
-        return
-    results = proposal.results
-    # An urgent change is refused for these alone, so these alone explain the refusal.
+def found_of(proposal: Proposal, order: Order) -> list[Result]:
+    """Return what is to be said of a change: of what is urgent, that alone which is in its way."""
     if order.urgent:
-        results = [result for result in proposal.compiled if fails([result])]
-    raise Problem(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "the policy would be invalid: nothing was written",
-        findings(results, proposal.new, file),
-    )
+        return [result for result in proposal.compiled if fails([result])]
+    return proposal.results
+
+
+def _refuse(proposal: Proposal, order: Order, file: str) -> None:
+    if proposal.fails(strict=order.strict, urgent=order.urgent):
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "the policy would be invalid: nothing was written",
+            findings(found_of(proposal, order), proposal.new, file),
+        )
 
 
 def _check(order: Order, stored: Stored) -> None:

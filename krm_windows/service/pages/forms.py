@@ -8,7 +8,7 @@ from itertools import chain
 from starlette.responses import RedirectResponse, Response
 
 from krm_windows.edit.proposal import Proposal
-from krm_windows.results import Result, Severity, fails
+from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
 from krm_windows.service.pages.rendering import page, policy_url
 from krm_windows.service.policies import Stored
@@ -84,16 +84,6 @@ def preview(
     except Problem as problem:
         form.general.append(Found(problem.detail))
         return None
-
-
-def found_of(proposal: Proposal, order: Order) -> Iterable[Result]:
-    """Return what is to be said of a change."""
-    # Of what is urgent, no finding of an audit of years to come is in its way.
-    return filter(_fails, proposal.compiled) if order.urgent else proposal.results
-
-
-def _fails(result: Result) -> bool:
-    return fails([result])
 
 
 def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome | None:

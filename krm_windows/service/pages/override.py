@@ -20,7 +20,7 @@ from krm_windows.service.pages.forms import Form
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import bad_request
-from krm_windows.service.writing import Change, Order
+from krm_windows.service.writing import Change, Order, found_of
 
 _OVERRIDE = "/ui/policies/{namespace}/{name}/override"
 router = routing.pages()
@@ -162,7 +162,7 @@ def _preview(
     order = Order(call.caller, urgent=True)
     proposal = forms.preview(call, form, stored, change, order)
     if proposal is not None:
-        form.place(forms.found_of(proposal, order), f"overrides.{request.name}", _PLACES)
+        form.place(found_of(proposal, order), f"overrides.{request.name}", _PLACES)
     return proposal
 
 

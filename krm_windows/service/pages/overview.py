@@ -113,7 +113,6 @@ def _values(call: Call, words: str, state: str, start: int) -> dict[str, object]
         "following": after if after < len(places) else None,
         "first_url": f"/?{urlencode(query)}",
         "next_url": f"/?{urlencode({**query, 'continue': after})}",
-        "snapshot": call.windows.snapshot,
     }
 
 

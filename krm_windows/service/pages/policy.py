@@ -9,7 +9,7 @@ from fastapi import Path, Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride, Phase
+from krm_windows.edit.overrides import ListedOverride
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
@@ -25,7 +25,6 @@ from krm_windows.service.pages.rendering import address, page, policy_url
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
-from krm_windows.service.writing import entity_tag
 
 # A policy may name a thousand clusters: more are on the first page, and one at a time here.
 _MOST_CLUSTERS = 50
@@ -86,35 +85,26 @@ def _values(
         "rows": rows,
         # Where the page is of one cluster, or of a policy that names none.
         "waits": overview.waits(call, rows[0]) if cluster or len(clusters) < 2 else None,  # noqa: PLR2004
-        "branch": call.windows.branch.name,
         "history": history,
-        "is_shallow": bool(call.windows.branch.layout.shallow()),
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
         "saved": next((each for each in history if each.commit == saved), None),
-        "is_pushed": call.windows.settings.remote is not None,
-        "commit": call.windows.snapshot.commit,
-        "renders": call.windows.renderer is not None,
         "rendered": _rendered(call, stored, check),
         "stages": stages,
-        "etag": entity_tag(stored, json=False),
         "wrong": None,
         "rules": None,
         "calendar": None,
         "listed": [],
-        "over": 0,
         "days": period.days,
         "zone": rows[0].zone if len(rows) == 1 and rows[0].zone else zone,
         "zones": len(clocks.of_clusters(stored.config)),
         # However wrong the policy is otherwise.
-        "windows": stored.config.get("spec", "windows"),
+        "names": stored.config.get("spec", "windows"),
         "rest": partial(address, "/policies", stored.namespace, stored.name, file=call.place.file),
     }
     try:
         values["calendar"] = _calendar(call, stored, shown, period)
-        found = _listed(call, stored, cluster)
-        values["listed"] = found
-        values["over"] = sum(each.phase is Phase.OVER for each in found)
+        values["listed"] = _listed(call, stored, cluster)
         values["rules"] = _rules(call, stored, cluster)
     except Problem as problem:
         values["wrong"] = problem

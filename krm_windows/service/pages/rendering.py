@@ -69,6 +69,7 @@ def page(
         "can_override": call.caller.may(Scope.OVERRIDE),
         "form_token": call.service.access.form_token(call.caller),
         "now": call.windows.now(),
+        "windows": call.windows,
         "proposes": call.windows.settings.proposals is not None,
     }
     return _html(template, status, {}, {**common, **values})

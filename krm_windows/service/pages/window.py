@@ -17,7 +17,7 @@ from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, bad_request
-from krm_windows.service.writing import DAYS, Change, Order, entity_tag
+from krm_windows.service.writing import DAYS, Change, Order, entity_tag, found_of
 
 _WINDOW = "/ui/policies/{namespace}/{name}/window"
 router = routing.pages()
@@ -97,7 +97,7 @@ def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
     order = Order(call.caller)
     proposal = forms.preview(call, form, stored, _change(call, form), order)
     if proposal is not None:
-        form.place(forms.found_of(proposal, order), f"windows.{form.texts['name']}", _PLACES)
+        form.place(found_of(proposal, order), f"windows.{form.texts['name']}", _PLACES)
     return proposal
 
 
