@@ -17,12 +17,12 @@ from krm_windows.service.access import Access, Caller, Scope
 from krm_windows.service.bodies import FORM
 from krm_windows.service.log import Log
 from krm_windows.service.parameters import Cluster, File, Name, Namespace
-from krm_windows.service.policies import NO_NAMESPACE, Stored
+from krm_windows.service.policies import NO_NAMESPACE, Place, Stored
 from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.rates import Rate
 from krm_windows.service.settings import SERVICE
 from krm_windows.service.windows import Windows
-from krm_windows.service.writing import Outcome, Place, Writer
+from krm_windows.service.writing import Outcome, Writer
 from krm_windows.system import addresses
 
 Body = tuple[bytes, str]
@@ -81,7 +81,7 @@ class Call:
 
         Raises Problem where there is none, or where several files have it.
         """
-        return self.windows.find(self.place.namespace, self.place.name, self.place.file)
+        return self.windows.snapshot.one(self.place)
 
     def note(self, outcome: Outcome) -> None:
         """Have the log say what became of a change: each commit is `changed` in one line alone."""

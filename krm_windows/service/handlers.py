@@ -213,7 +213,7 @@ def preview(
     new = None
     if media_type != MERGE_PATCH:
         new = _identified(call, bodies.parsed_policy(content, media_type))
-    if new is not None and (place.namespace, place.name) not in snapshot.policies:
+    if new is not None and place.key not in snapshot.policies:
         file, proposal = call.writer.preview_new(snapshot, place, new, order)
     else:
         change = _patch(call, content) if new is None else _replaced(call, new, media_type)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.reading import SUFFIXES
 
@@ -63,6 +65,25 @@ def may_close_by_targets(config: KubeObject) -> bool:
     return config.mentions("auto")
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which policy is meant; `file` is needed where several have one of this name."""
+
+    namespace: str
+    name: str
+    file: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """By what a commit has its policies."""
+        return self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return title(self.namespace, self.name)
+
+
 # What a content holds: policies with namespace and name, or why it cannot be read.
 Parsed = tuple[tuple[str, str, KubeObject], ...] | str
 
@@ -91,6 +112,23 @@ class Snapshot:
         """Yield all policies, by namespace and name."""
         for key in sorted(self.policies):
             yield from self.policies[key]
+
+    def one(self, place: Place) -> Stored:
+        """Return a policy; raises Problem where there is none, or where several files have it."""
+        found = [
+            stored
+            for stored in self.policies.get(place.key, ())
+            if place.file in (None, stored.file)
+        ]
+        if not found:
+            raise Problem(HTTPStatus.NOT_FOUND, f"policy {place.title} not found")
+        if len(found) > 1:
+            files = ", ".join(stored.file for stored in found)
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"{place.title} is in several files: select one with ?file= ({files})",
+            )
+        return found[0]
 
 
 def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Snapshot:

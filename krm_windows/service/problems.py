@@ -88,20 +88,16 @@ def findings(
 
 
 def _finding(result: Result, policy: KubeObject | None, file: str | None) -> Record:
-    record: Record = {
+    found: Record = {
         "rule": result.rule,
         "severity": str(result.severity),
         "message": result.message,
+        "field": result.field and result.field.value(),
+        "resourceRef": result.resource_ref and result.resource_ref.value(),
+        "file": file,
+        "line": policy and report.line(policy, result.path),
     }
-    if result.field is not None:
-        record["field"] = result.field.value()
-    if result.resource_ref is not None:
-        record["resourceRef"] = result.resource_ref.value()
-    if file is not None:
-        record["file"] = file
-    if policy is not None:
-        record["line"] = report.line(policy, result.path)
-    return record
+    return {name: part for name, part in found.items() if part is not None}
 
 
 def json_body(value: object) -> bytes:

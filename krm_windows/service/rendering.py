@@ -18,7 +18,6 @@ from krm_windows.render.command import CLUSTER
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings
-from krm_windows.service.recent import Recent
 from krm_windows.system import temporary
 from krm_windows.system.directories import Directory
 from krm_windows.system.git_branch import Branch, Edit, File
@@ -55,7 +54,7 @@ class Renderer:
         self._files = lru_cache(_MOST_DIRECTORIES)(self._read_files)
         # Of those that were read last: hours that follow from them are kept elsewhere.
         self.resources = lru_cache(1)(self._read_resources)
-        self._checked: Recent[Sequence[RenderedDirectory]] = Recent(_MOST_CHECKED)
+        self._checked = lru_cache(_MOST_CHECKED)(self._check)
 
     def renewals(self, commit: str, new: KubeObject, edit: Edit) -> list[Renewal]:
         """Return what to render again comes to once an edit has made a policy `new`.
@@ -73,22 +72,17 @@ class Renderer:
                 raise _refused(renewal, new, edit.path)
         return renewals
 
-    def check(self, commit: str, stored: Stored) -> Sequence[RenderedDirectory]:
+    def check(self, commit: str, stored: Stored) -> tuple[RenderedDirectory, ...]:
         """Return the directories that are rendered from a policy, and whether each is current.
 
         Of a large fleet that takes as long as to render it, once for each commit.
         """
-        found = self.checked(commit, stored)
-        if found is None:
-            every = self.rendered(commit, stored)
-            renewals = self._renewed(commit, every) if every else []
-            found = [each.directory(in_git=True) for each in renewals]
-            self._checked.put((commit, stored.file, _name(stored)), found)
-        return found
+        return self._checked(commit, stored.file, _name(stored))
 
-    def checked(self, commit: str, stored: Stored) -> Sequence[RenderedDirectory] | None:
-        """Return the same if it is known already; else None."""
-        return self._checked.get((commit, stored.file, _name(stored)))
+    def _check(self, commit: str, file: str, name: str) -> tuple[RenderedDirectory, ...]:
+        every = outputs.of_policy(self.outputs(commit), file, name)
+        renewals = self._renewed(commit, every) if every else []
+        return tuple(each.directory(in_git=True) for each in renewals)
 
     def _renewed(
         self, commit: str, every: Sequence[Output], edit: Edit | None = None

@@ -7,7 +7,7 @@ more: call them away from the event loop.
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
-from krm_windows.service.policies import Snapshot, Stored, title
+from krm_windows.service.policies import Snapshot, Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.rendering import Renderer, Renew
 from krm_windows.service.settings import Settings
@@ -23,7 +23,7 @@ from krm_windows.service.waiting import Waiting
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Entry
-from krm_windows.system.git_program import RemoteError
+from krm_windows.system.git_program import MovedError, RemoteError
 
 # A change waits for the one before it, which takes a second at most, or for the remote.
 _PATIENCE = 20.0
@@ -50,7 +50,7 @@ class Windows:
         self.renderer: Renderer | None = None
         if renew is not None:
             self.renderer = Renderer(self.branch, renew)
-        self.evaluator = Evaluator(self.renderer, lambda: self._snapshot.commit)
+        self.evaluator = Evaluator(self.renderer, lambda: self.snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()
@@ -62,29 +62,21 @@ class Windows:
             self.branch.git.check_remote(settings.remote)
         # Nothing is served before it can be read.
         tip = self._tip()
-        self._snapshot = policies.read(self.branch, tip, self.below, None)
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The policies as they were when the branch was last looked at: within a second."""
-        return self._snapshot
+        # The policies as they were when the branch was last looked at: within a second.
+        self.snapshot = policies.read(self.branch, tip, self.below, None)
 
     def now(self) -> datetime:
         """Return the instant that it is."""
         return datetime.now(UTC)
-
-    def find(self, namespace: str, name: str, file: str | None = None) -> Stored:
-        """Return a policy; raises Problem where there is none, or where several files have it."""
-        return one(self._snapshot, namespace, name, file)
 
     def refresh(self) -> Snapshot:
         """Look at the branch, and read what has changed; return the policies."""
         with self._reading:
             tip = self._tip()
             # A commit never changes, so the same one is read once.
-            if tip != self._snapshot.commit:
-                self._snapshot = policies.read(self.branch, tip, self.below, self._snapshot)
-            return self._snapshot
+            if tip != self.snapshot.commit:
+                self.snapshot = policies.read(self.branch, tip, self.below, self.snapshot)
+            return self.snapshot
 
     def poll(self) -> None:
         """Look at the branch."""
@@ -114,12 +106,14 @@ class Windows:
     def catch_up(self) -> None:
         """Take over what the remote has more, before a change is made anew; raises Problem."""
         remote = self.settings.remote
-        # Commits here that the remote does not have: a person has to bring both together.
-        if remote is not None and not self._take_over(remote):
-            raise Problem(
-                HTTPStatus.CONFLICT,
-                f"the branch {self.branch.name} here and at {remote} have diverged",
-            )
+        # It may move once more meanwhile: then so it does for whoever makes the change.
+        with suppress(MovedError):
+            # Commits here that the remote does not have: a person has to bring both together.
+            if remote is not None and not self._take_over(remote):
+                raise Problem(
+                    HTTPStatus.CONFLICT,
+                    f"the branch {self.branch.name} here and at {remote} have diverged",
+                )
 
     def push(self, commit: str) -> None:
         """Have the branch at the remote lead to a commit, where there is a remote."""
@@ -140,7 +134,7 @@ class Windows:
     def history(self, stored: Stored, count: int) -> list[Entry]:
         """Return the latest commits that changed the file of a policy, newest first."""
         # A commit has one history, so the answer never changes.
-        return self._log(self._snapshot.commit, count, stored.file)
+        return self._log(self.snapshot.commit, count, stored.file)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -164,22 +158,6 @@ class Windows:
         if tip is None:
             raise WorkspaceError(f"the branch {self.branch.name} no longer exists")
         return tip
-
-
-def one(snapshot: Snapshot, namespace: str, name: str, file: str | None) -> Stored:
-    """Return a policy of a commit; raises Problem where there is none, or several."""
-    found = snapshot.policies.get((namespace, name), ())
-    if file is not None:
-        found = tuple(stored for stored in found if stored.file == file)
-    if not found:
-        raise Problem(HTTPStatus.NOT_FOUND, f"policy {title(namespace, name)} not found")
-    if len(found) > 1:
-        files = ", ".join(stored.file for stored in found)
-        raise Problem(
-            HTTPStatus.CONFLICT,
-            f"{title(namespace, name)} is in several files: select one with ?file= ({files})",
-        )
-    return found[0]
 
 
 def _below(directory: Path, branch: Branch) -> str:

@@ -22,10 +22,10 @@ from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.results import Result, fails
 from krm_windows.service import permissions
 from krm_windows.service.access import Caller
-from krm_windows.service.policies import Snapshot, Stored, may_close_by_targets, title
+from krm_windows.service.policies import Place, Snapshot, Stored, may_close_by_targets
 from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
-from krm_windows.service.windows import Windows, one
+from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Edit, Entry
 from krm_windows.system.git_program import MovedError, RemoteError
@@ -44,20 +44,6 @@ _MOST_KEYS = 1000
 # Trailers of a commit (git-interpret-trailers(1)); the reason above them has one line.
 _KEYED = re.compile(r"^Idempotency-Key: ([0-9a-f]{64})/([0-9a-f]{64})$", re.MULTILINE)
 _OVERRIDE = re.compile(r"^Override: (\S+)$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Which policy is meant; `file` is needed where several have one of this name."""
-
-    namespace: str
-    name: str
-    file: str | None = None
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        return title(self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +169,7 @@ class Writer:
         """Change a policy that is there."""
 
         def make(snapshot: Snapshot) -> _Made:
-            stored = one(snapshot, place.namespace, place.name, place.file)
+            stored = snapshot.one(place)
             # Before the version is compared: it was the right one when it was made.
             replayed = self._replayed(order, place, stored)
             if replayed is not None:
@@ -206,7 +192,7 @@ class Writer:
         """Put a policy that is not there into a file of its own."""
 
         def make(snapshot: Snapshot) -> _Made:
-            if (place.namespace, place.name) in snapshot.policies:
+            if place.key in snapshot.policies:
                 raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} already exists")
             file, proposal = self.preview_new(snapshot, place, new, order)
             _refuse(proposal, order, file)
@@ -219,7 +205,7 @@ class Writer:
         """Take a policy out of its file, and the file away where nothing else is in it."""
 
         def make(snapshot: Snapshot) -> _Made:
-            stored = one(snapshot, place.namespace, place.name, place.file)
+            stored = snapshot.one(place)
             with _understood():
                 permissions.check(order.caller, stored.config, None)
             _check(order, stored)
@@ -244,37 +230,35 @@ class Writer:
         Where the branch has moved meanwhile, here or at the remote, all of it is made anew.
         """
         windows = self._windows
-        with windows.alone():
-            for _ in range(_ATTEMPTS):
-                snapshot = windows.refresh()
-                outcome, edits = make(snapshot)
-                # An empty commit would say that somebody changed something.
-                if not edits:
-                    return outcome
-                message = _message(order, outcome.place)
-                people = order.caller.person, windows.settings.committer
-                commit = windows.branch.commit(snapshot.commit, edits, message, *people)
-                outcome = replace(outcome, commit=commit)
-                try:
-                    if windows.settings.proposals is not None:
-                        return self._propose(windows.settings.proposals, message, outcome)
-                    # Pushed first: what a crash leaves of it is fetched by whoever starts next.
-                    windows.push(commit)
-                    windows.branch.move(commit, snapshot.commit)
-                except RemoteError as error:
-                    raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
-                except MovedError as error:
-                    moved = error
-                    windows.catch_up()
-                else:
-                    return self._made(outcome)
+        try:
+            with windows.alone():
+                for _ in range(_ATTEMPTS):
+                    try:
+                        return self._written(make, order)
+                    except MovedError as error:
+                        moved = error
+                        windows.catch_up()
+        except RemoteError as error:
+            raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
         raise Problem(HTTPStatus.CONFLICT, f"{moved}: try again")
 
-    def _made(self, outcome: Outcome) -> Outcome:
-        """Return what became of a change that is on the branch."""
+    def _written(self, make: Callable[[Snapshot], _Made], order: Order) -> Outcome:
         windows = self._windows
-        place = outcome.place
-        found = windows.refresh().policies.get((place.namespace, place.name), ())
+        snapshot = windows.refresh()
+        outcome, edits = make(snapshot)
+        # An empty commit would say that somebody changed something.
+        if not edits:
+            return outcome
+        message = _message(order, outcome.place)
+        people = order.caller.person, windows.settings.committer
+        commit = windows.branch.commit(snapshot.commit, edits, message, *people)
+        outcome = replace(outcome, commit=commit)
+        if windows.settings.proposals is not None:
+            return self._propose(windows.settings.proposals, message, outcome)
+        # Pushed first: what a crash leaves of it is fetched by whoever starts next.
+        windows.push(commit)
+        windows.branch.move(commit, snapshot.commit)
+        found = windows.refresh().policies.get(outcome.place.key, ())
         now = next((stored for stored in found if stored.file == outcome.file), None)
         return replace(outcome, stored=now, is_pushed=windows.settings.remote is not None)
 

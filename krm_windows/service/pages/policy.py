@@ -1,6 +1,6 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -15,7 +15,6 @@ from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
-from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.service import handlers, routing
 from krm_windows.service.admission import Call, ReadCluster
 from krm_windows.service.bodies import ICS, JSON
@@ -76,6 +75,7 @@ def _values(
     zone = overrides.zone_of_ends(stored.config, cluster)
     rows = [overview.row(call, stored, name, now) for name in shown]
     history = call.windows.history(stored, _COMMITS)
+    renderer, commit = call.windows.renderer, call.windows.snapshot.commit
     # What can be said however wrong the policy is; the rest follows below.
     values: dict[str, object] = {
         "stored": stored,
@@ -89,7 +89,8 @@ def _values(
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
         "saved": next((each for each in history if each.commit == saved), None),
-        "rendered": _rendered(call, stored, check),
+        # To find it out takes as long as to render it: where it is asked for.
+        "rendered": renderer.check(commit, stored) if check and renderer is not None else None,
         "stages": stages,
         "wrong": None,
         "rules": None,
@@ -114,16 +115,6 @@ def _values(
 def here(call: Call, stored: Stored) -> Callable[..., str]:
     """Return a function that makes addresses of a policy's pages, of the same file."""
     return partial(policy_url, stored.namespace, stored.name, file=call.place.file)
-
-
-def _rendered(call: Call, stored: Stored, check: str) -> Sequence[RenderedDirectory] | None:
-    """Return what is rendered from a policy, so far as it is known or asked for."""
-    windows = call.windows
-    if windows.renderer is None:
-        return None
-    if check:
-        return windows.renderer.check(windows.snapshot.commit, stored)
-    return windows.renderer.checked(windows.snapshot.commit, stored)
 
 
 def _listed(call: Call, stored: Stored, cluster: str | None) -> list[ListedOverride]:

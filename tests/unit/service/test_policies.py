@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from krm_windows.service.policies import Place
+
 Serve = Any
 Git = Any
 # The name can be read, and the syntax is right, but the spec refers to what is not there.
@@ -75,7 +77,7 @@ def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) ->
     git("add", ".")
     git("commit", "--quiet", "--message=move")
     assert names() == ["third", "week"]
-    assert client.windows.find("flux-system", "third").file == "moved.yaml"
+    assert client.windows.snapshot.one(Place("flux-system", "third")).file == "moved.yaml"
     for number in range(300):
         name = f"name: many-{number}"
         (repository / f"many-{number}.yaml").write_text(text.replace("name: week", name))

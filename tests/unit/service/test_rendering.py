@@ -195,12 +195,12 @@ def test_what_is_stale_or_unknown_is_said(
     """And never taken for current: by hand, the policy was changed, or what it was made of."""
     render("clusters/windows", "--resources", "clusters")
     client = serve(renew=rendered.renew)
-    assert "rendered: unknown: not checked for this commit yet" in page(client)
+    assert "rendered: unknown: not checked here" in page(client)
     file = repository / "clusters/week.yaml"
     file.write_text(file.read_text().replace("Thu 17:00", "Fri 12:00"))
     git("commit", "--quiet", "--all", "--message=by hand")
     client.windows.refresh()
-    assert "rendered: unknown: not checked for this commit yet" in page(client)
+    assert "rendered: unknown: not checked here" in page(client)
     assert "rendered: clusters/windows is stale (" in page(client, "&check=rendered")
     assert "run krm-windows render clusters/week.yaml" in page(client)
     assert stale(client) == [True]
@@ -216,7 +216,8 @@ def test_what_is_stale_or_unknown_is_said(
     git("commit", "--quiet", "--all", "--message=broken")
     client.windows.refresh()
     assert stale(client) == [None]
-    assert "rendered: unknown whether clusters/windows is current" in page(client)
+    text = page(client, "&check=rendered")
+    assert "rendered: unknown whether clusters/windows is current" in text
 
 
 def test_who_moves_the_branch_meanwhile_has_it_rendered_anew(

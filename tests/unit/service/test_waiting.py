@@ -12,6 +12,7 @@ import pytest
 
 from krm_windows.schedule import timeline
 from krm_windows.service import waiting
+from krm_windows.service.policies import Place
 from krm_windows.service.settings import Clusters
 
 Git = Callable[..., str]
@@ -275,7 +276,7 @@ def test_one_question_is_looked_for_once(serve: Serve, flux: Callable[..., str])
     """However many ask; of too many, the last are told to ask later."""
     old = flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
     client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
-    stored = client.windows.find("flux-system", "week")
+    stored = client.windows.snapshot.one(Place("flux-system", "week"))
     tip = client.windows.snapshot.commit
     windows = client.windows
 
