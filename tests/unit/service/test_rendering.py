@@ -201,8 +201,9 @@ def test_what_is_stale_or_unknown_is_said(
     git("commit", "--quiet", "--all", "--message=by hand")
     client.windows.refresh()
     assert "rendered: unknown: not checked here" in page(client)
-    assert "rendered: clusters/windows is stale (" in page(client, "&check=rendered")
-    assert "run krm-windows render clusters/week.yaml" in page(client)
+    text = page(client, "&check=rendered")
+    assert "rendered: clusters/windows is stale (" in text
+    assert "run krm-windows render clusters/week.yaml" in text
     assert stale(client) == [True]
     # A change that is there already renders it.
     done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).json()
