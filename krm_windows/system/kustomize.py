@@ -217,8 +217,9 @@ def reason(said: str, code: int) -> str:
     takes a file that it cannot read for a directory, and complains of that last. An exit status of
     what it ran is no reason, so that is reported with what is before it.
     """
-    # Some programs print nothing at all when they are killed.
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or [
+    # kubectl puts several lines between `err=<` and ` >`. Some programs print nothing at all when
+    # they are killed.
+    lines = [line.strip() for line in said.splitlines() if line.strip(" >")] or [
         f"failed without an error message, with {code}"
     ]
     # kubectl prints `error: `, kustomize `Error: `, both before the same words.

@@ -1,5 +1,6 @@
 """What is judged of a repository, where the fixtures of the rules are too small to show it."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -300,7 +301,7 @@ def test_of_an_object_that_was_patched_no_file_says_otherwise(
     """What is found of all of it is about no field that its file could have another value of."""
     other = kustomization("other").replace("{kind: GitRepository,", "{kind: Bucket,")
     assert "Bucket" in other
-    patch = "[{op: add, path: /spec/wait, value: true}]"
+    patch = json.dumps([{"op": "add", "path": "/spec/wait", "value": True}])
     build = f"resources: [flux.yaml]\npatches: [{{target: {{name: other}}, patch: '{patch}'}}]\n"
     lay(tmp_path, {**BOTH, FLUX: TWO + other, "clusters/north/kustomization.yaml": build})
     [found] = [each for each in checked(tmp_path, capsys) if each["tags"]["rule"] == "not-followed"]

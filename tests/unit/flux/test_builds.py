@@ -339,10 +339,12 @@ def test_a_failure_is_remote_only_if_what_failed_is(
         ("Error: running 'git': exit status 128", "running 'git': exit status 128"),
         ("fatal: no such branch\nexit status 128", "fatal: no such branch: exit status 128"),
         ("", "failed without an error message, with 1"),
+        # As kubectl prints several lines.
+        ('run.go:72] "command failed" err=<\n\ttwo lines\n\t`: no patch\n >\n', "`: no patch"),
     ],
 )
-def test_an_exit_status_alone_is_no_reason(said: str, reported: str) -> None:
-    """What is before it is."""
+def test_what_is_said_last_is_the_reason(said: str, reported: str) -> None:
+    """An exit status alone is none."""
     assert reason(said, 1) == reported
 
 
