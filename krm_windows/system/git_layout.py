@@ -5,7 +5,6 @@ above is Git's own directory, or a file that names it (a worktree of `git worktr
 directory that only looks like a bare repository is none: it is content.
 """
 
-import hashlib
 import os
 import re
 import stat
@@ -117,10 +116,3 @@ def is_object_name(text: str) -> bool:
     """Whether a text is the whole name of an object, in SHA-1 or SHA-256."""
     # 40 digits are SHA-1, 64 SHA-256; Git writes both in lower case.
     return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
-
-
-def blob_name(content: bytes) -> str:
-    """Return the name that Git gives a content."""
-    # `blob`, the length and a NUL come first (gitformat-loose(5)).
-    whole = b"blob %d\0" % len(content) + content
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest()

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_layout import blob_name
 from krm_windows.system.git_objects import Objects
 
 
@@ -15,12 +14,14 @@ def is_committed(file: str | Path) -> bool | None:
     """
     path = Path(os.path.realpath(file))
     try:
+        import pygit2  # noqa: PLC0415 - the extra `git`
+
         objects = Objects(path.parent)
         # A repository that is new has no commit yet.
         if objects.repository.head_is_unborn:
             return False
-        tree = objects.tree(objects.commit_of("HEAD"))
-        node = objects.at(tree, path.relative_to(objects.layout.top).as_posix()) if tree else None
-        return node is not None and node.name == blob_name(path.read_bytes())
+        name = path.relative_to(objects.layout.top).as_posix()
+        node = objects.found(objects.commit_of("HEAD"), name)
+        return node is not None and node.name == str(pygit2.hash(path.read_bytes()))
     except (ImportError, WorkspaceError, OSError, ValueError):
         return None

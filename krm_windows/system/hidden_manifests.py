@@ -43,19 +43,17 @@ def check(root: Directory, path: str, is_ours: Callable[[str], bool]) -> None:
 
 
 def _is_manifest(content: bytes) -> bool:
+    """Whether a cluster applies something of a file, however its YAML is written."""
     # Most files that are no manifest, such as values, need not be parsed.
     if b"apiVersion" not in content:
         return False
     try:
-        return any(_is_applied(value(item.node)) for item in documents(content))
+        every = [value(item.node) for item in documents(content)]
     except InputError:
         # What cannot be read here may be what Flux can.
         return True
-
-
-def _is_applied(fields: object) -> bool:
-    """Whether a cluster applies a document, however its YAML is written."""
-    if not isinstance(fields, dict) or "apiVersion" not in fields:
-        return False
+    versions = [
+        each["apiVersion"] for each in every if isinstance(each, dict) and "apiVersion" in each
+    ]
     # No cluster applies what is of our group: a policy may lie beside what is rendered of it.
-    return group_of(str(fields["apiVersion"])) != GROUP
+    return any(group_of(str(version)) != GROUP for version in versions)

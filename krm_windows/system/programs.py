@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -86,7 +86,7 @@ def run(
     `confine` gives up rights of the thread that starts it, and so those of the program.
     """
 
-    def start(given: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    def start(given: IO[bytes]) -> subprocess.Popen[bytes]:
         if confine is not None:
             confine()
         return subprocess.Popen(  # noqa: S603 - an argument vector, no shell
@@ -102,10 +102,9 @@ def run(
 
     # In a thread of its own, which ends then: rights that it gives up are its own, and those of
     # what it starts.
-    with ThreadPoolExecutor(1) as thread, ExitStack() as held:
-        given: IO[bytes] | int = subprocess.DEVNULL
+    source = tempfile.TemporaryFile() if stdin else Path(os.devnull).open("rb")  # noqa: SIM115
+    with ThreadPoolExecutor(1) as thread, source as given:
         if stdin:
-            given = held.enter_context(tempfile.TemporaryFile())
             given.write(stdin)
             given.seek(0)
         process = thread.submit(start, given).result()

@@ -44,12 +44,14 @@ class Confinement:
             # Both are asked first: where one is missing, nothing is given up by halves.
             architecture = seccomp.architecture()
             known = landlock.version()
+            # Its table is read while that is still allowed.
+            code = seccomp.program(architecture)
             # Without it the kernel takes no filter from an ordinary user, as set-user-ID programs
             # would run under it (seccomp(2)).
             kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
             landlock.restrict(allowed, known)
             # Last, as the filter allows no call of Landlock.
-            seccomp.restrict(architecture)
+            seccomp.restrict(architecture, code)
         except OSError as error:
             raise NotConfinedError(
                 "this system cannot confine a program (needs Landlock and seccomp, Linux 5.13 or "

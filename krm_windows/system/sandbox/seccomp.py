@@ -10,13 +10,13 @@ import errno
 import os
 import struct
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from krm_windows.system.sandbox.calls import ARCHITECTURES, Architecture
 from krm_windows.system.sandbox.kernel import syscall
 
-# seccomp(2) has a number of its own on each architecture.
-_SYSCALL = {"x86_64": 317, "aarch64": 277}
 _SET_MODE_FILTER = 1
+_TABLE = Path(__file__).with_name("calls.txt")
 
 # Instructions: load a word of the call, and the accumulator with a constant, compare it, end.
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
@@ -27,17 +27,54 @@ _ALLOW, _KILL_PROCESS, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 
 # A thread; or a process that shares the memory of its parent, which stands still until it is
 # another program (vfork): what there is to be started is for Landlock to say.
-_CLONE_THREAD, _CLONE_VM, _CLONE_VFORK = 0x00010000, 0x00000100, 0x00004000
-_CLONE_VM_AND_VFORK = _CLONE_VM | _CLONE_VFORK
-_SIGURG = 23
-# Duplicate, flags, locks: not F_SETOWN and what follows it, which have signals sent to others.
-_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
+_THREAD, _VM, _VM_AND_VFORK = 0x00010000, 0x00000100, 0x00004100
+_EVERY_BIT = 0xFFFFFFFF
+# Of calls that are allowed with some arguments: which one, its values, and the bits that count.
+_ARGUMENTS: dict[str, tuple[int, Sequence[int], int]] = {
+    "clone": (
+        0,
+        (_THREAD, _VM_AND_VFORK, _THREAD | _VM_AND_VFORK, _THREAD | _VM),
+        _THREAD | _VM_AND_VFORK,
+    ),
+    # SIGURG, with which Go's scheduler interrupts a thread; whoever does not expect it ignores it.
+    "tgkill": (2, (23,), _EVERY_BIT),
+    # Duplicate, flags, locks: not F_SETOWN and what follows it, which have signals sent to others.
+    "fcntl": (1, (0, 1, 2, 3, 4, 5, 6, 7, 1030), _EVERY_BIT),
+}
 # The C library and Go fall back on an older call where the kernel does not know a newer one.
 _NEWER_SINCE = 424
 
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+class Architecture(NamedTuple):
+    """What the kernel calls an architecture (linux/audit.h), and its numbers of system calls.
+
+    `seccomp` is that of the call which sets a filter; `column` where `calls.txt` has the others.
+    """
+
+    audit: int
+    seccomp: int
+    column: int
+
+    def calls(self) -> dict[str, int]:
+        """Return the numbers of what a confined program may call, by name."""
+        rows = [line.split() for line in _TABLE.read_text().splitlines() if line]
+        return {
+            row[0]: int(row[self.column])
+            for row in rows
+            if row[0] != "#" and row[self.column] != "-"
+        }
+
+
+# AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64: a call of another ABI has other numbers.
+ARCHITECTURES = {
+    "x86_64": Architecture(0xC000003E, 317, 1),
+    "aarch64": Architecture(0xC00000B7, 277, 2),
+}
+"""By the name of the machine that uname(2) gives."""
 
 
 def architecture() -> Architecture:
@@ -50,47 +87,41 @@ def architecture() -> Architecture:
     return ARCHITECTURES[system.machine]
 
 
-def restrict(known: Architecture) -> None:
-    """Refuse this process, and all that it starts, every other system call.
+def program(known: Architecture) -> bytes:
+    """Return the instructions of the filter."""
+    return b"".join(_filter(known.audit, known.calls()))
+
+
+def restrict(known: Architecture, code: bytes) -> None:
+    """Refuse this thread, and all that it starts, every other system call.
 
     Whoever calls it has set PR_SET_NO_NEW_PRIVS.
     """
-    code = b"".join(_filter(known))
     held = ctypes.create_string_buffer(code, len(code))
     # An instruction has eight bytes (struct sock_filter).
-    program = _Program(len(code) // 8, ctypes.addressof(held))
-    number = _SYSCALL[os.uname().machine]
-    syscall(number, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program))
+    found = _Program(len(code) // 8, ctypes.addressof(held))
+    syscall(known.seccomp, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(found))
 
 
-def _filter(known: Architecture) -> Iterator[bytes]:
+def _filter(audit: int, calls: dict[str, int]) -> Iterator[bytes]:
     # First the architecture: a 32-bit call on x86_64 means other things by the same numbers.
     yield _instruction(_LOAD, _ARCHITECTURE)
-    yield _instruction(_EQUAL, known.audit, if_true=1)
+    yield _instruction(_EQUAL, audit, if_true=1)
     yield _instruction(_RETURN, _KILL_PROCESS)
     yield _instruction(_LOAD, _NUMBER)
-    for number in sorted(known.plain):
-        yield _instruction(_EQUAL, number, if_false=1)
-        yield _instruction(_RETURN, _ALLOW)
-    flags = _CLONE_THREAD | _CLONE_VM_AND_VFORK
-    starts = (_CLONE_THREAD, _CLONE_VM_AND_VFORK, flags, _CLONE_THREAD | _CLONE_VM)
-    yield from _only_with(known.clone, argument=0, values=starts, mask=flags)
-    # The signal with which Go's scheduler interrupts a thread; whoever does not expect it ignores
-    # it.
-    yield from _only_with(known.tgkill, argument=2, values=(_SIGURG,))
-    yield from _only_with(known.fcntl, argument=1, values=_FCNTL)
+    for name, number in sorted(calls.items()):
+        if name not in _ARGUMENTS:
+            yield _instruction(_EQUAL, number, if_false=1)
+            yield _instruction(_RETURN, _ALLOW)
+    for name, (argument, values, mask) in _ARGUMENTS.items():
+        yield from _only_with(calls[name], argument, values, mask)
     # `clone3` is 435: the C library then falls back on `clone`, whose flags a filter can see.
     yield _instruction(_AT_LEAST, _NEWER_SINCE, if_false=1)
     yield _refuse(errno.ENOSYS)
     yield _refuse(errno.EPERM)
 
 
-def _only_with(
-    number: int,
-    argument: int,
-    values: Sequence[int],
-    mask: int = 0xFFFFFFFF,
-) -> Iterator[bytes]:
+def _only_with(number: int, argument: int, values: Sequence[int], mask: int) -> Iterator[bytes]:
     """Allow a call where the lower half of an argument is one of some values under a mask."""
     # How far a call that is not meant jumps: over all of the instructions below.
     length = 3 + 2 * len(values)
