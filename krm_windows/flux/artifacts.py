@@ -1,13 +1,12 @@
 """Artifacts that source-watcher puts together (ArtifactGenerator).
 
-Which directory of this repository is at a path. Copies are those of `cp -r` (fluxcd/source-watcher,
-"Copy Operations"): `@repo/dir/**` is what is in a directory, `@repo/dir/` the directory itself. A
-path that two copies fill, or that is copied in part, is no directory of a repository, so nothing is
-said of it.
+Which directory of this repository is at a path. Read are copies of what is in a directory,
+`@repo/dir/**` (fluxcd/source-watcher, "Copy Operations"). A path that two copies fill, or that is
+copied in part or otherwise, is no directory of a repository, so nothing is said of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from posixpath import basename, join, normpath
+from posixpath import join, normpath
 
 from krm_windows.flux.model import Object, ObjectIdentity, reference
 from krm_windows.flux.sources import inside
@@ -49,34 +48,20 @@ def _copied(copies: Iterable[Mapping[str, Value]], path: str) -> tuple[str, str]
     """
     touching = []
     for copy in copies:
-        target = _target(copy)
+        target = normpath(str(copy.get("to", "")).removeprefix("@artifact").strip("/") or ".")
         if inside(path, target) is not None or inside(target, path) is not None:
             touching.append((copy, target))
     # Two copies at one path make a directory that no repository has.
     if len(touching) != 1:
         return "", ""
     [(copy, target)] = touching
-    alias, directory = _origin(copy)
+    alias, _, origin = str(copy.get("from", "")).removeprefix("@").partition("/")
+    directory = origin.removesuffix("**")
     below = inside(path, target)
     # `Merge` and `Extract` make files that are in no repository.
     is_changed = copy.get("exclude") or copy.get("strategy") not in (None, "Overwrite")
-    if below is None or is_changed or any(sign in directory for sign in _GLOB):
+    is_part = directory == origin or any(sign in directory for sign in _GLOB)
+    if below is None or is_changed or is_part:
         return "", ""
     # `apps` of an artifact that has `@repo/deploy/**` at `.` is `deploy/apps` of that source.
     return alias, normpath(join(directory, below))
-
-
-def _origin(copy: Mapping[str, Value]) -> tuple[str, str]:
-    """Return the alias of the source that something is copied from, and what of it."""
-    alias, _, origin = str(copy.get("from", "")).removeprefix("@").partition("/")
-    return alias, normpath(origin.removesuffix("**") or ".")
-
-
-def _target(copy: Mapping[str, Value]) -> str:
-    """Return where in the artifact something is copied to."""
-    target = str(copy.get("to", "")).removeprefix("@artifact").strip("/") or "."
-    _, directory = _origin(copy)
-    # As with `cp -r`: the directory itself appears in the target, under its own name.
-    if directory != "." and not str(copy.get("from", "")).endswith("/**"):
-        target = join(target, basename(directory))
-    return normpath(target)

@@ -29,6 +29,14 @@ _MARKS = (KUSTOMIZE.encode(), OPERATOR.encode(), HELM.encode())
 _INSTANCE = "flux-instance"
 
 
+# By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of
+# that.
+_HABITS = (
+    *("clusters/*", "*/clusters/*", "cluster/*", "cluster"),
+    *("*/cluster", "*/*/cluster", "flux/*", "environments/*"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Entrance:
     """A cluster's directory, and the file that says so; empty where only its name does."""
@@ -40,8 +48,8 @@ class Entrance:
 def find(tree: Checkout) -> tuple[Entrance, ...]:
     """Return the directories of clusters, in order.
 
-    Of what syncs them, else those with a Flux Kustomization that nothing leads to, else of what
-    applies itself alone.
+    Of what syncs them, else those of a usual name with a Flux Kustomization, else those with one
+    that nothing leads to, else of what applies itself alone.
     """
     # What is left out of the artifact is no part of a cluster; it may be applied by hand.
     every = list(_read(tree))
@@ -49,6 +57,7 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
     found = [item for item in every if not tree.is_absent(item.file)]
     for candidates in (
         _synced(tree, every),
+        _habitual(tree, found),
         _tops(tree, found),
         _synced(tree, every, alone=True),
     ):
@@ -360,6 +369,16 @@ def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
             found += (Object.in_file(item, path) for item in objects.readable(content))
     flux = kustomizations(filter(_is_flux, found))
     return tuple(item for item in flux if below("", item.text("spec", "path")) == directory)
+
+
+def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
+    """Yield the directories of the usual names in which there is a Flux Kustomization."""
+    directories = {dirname(item.file) for item in found if item.kind == "Kustomization"}
+    for pattern in _HABITS:
+        for directory in tree.directories(pattern):
+            # A directory of a usual name may be of anything, such as of Terraform.
+            if any(_is_within(each, directory) for each in directories):
+                yield Entrance(directory)
 
 
 def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
