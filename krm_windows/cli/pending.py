@@ -11,7 +11,7 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.pending_revisions import Lookup
 from krm_windows.exit_codes import ExitCode
 from krm_windows.pending import records, text
-from krm_windows.pending.report import Lookups, Pending
+from krm_windows.pending.report import Pending
 from krm_windows.pending.report import report as pending_of
 
 
@@ -86,10 +86,8 @@ def _of_cluster(
     if answer.report is None or code is not ExitCode.FINE:
         return None, answer.at, code
     # Without a repository the revisions are all that can be said.
-    lookups = Lookups(asked.more)
-    if looking is not None:
-        lookups = Lookups(asked.more, looking.look, looking.head)
-    return pending_of(answer.report, answer.objects, lookups), answer.at, code
+    of_repository = () if looking is None else (looking.look, looking.head)
+    return pending_of(answer.report, answer.objects, asked.more, *of_repository), answer.at, code
 
 
 def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCode:

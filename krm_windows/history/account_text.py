@@ -46,22 +46,19 @@ def totals(account: Account) -> str:
 
 
 def openings(account: Account) -> Iterator[str]:
-    """Yield the table of what was open, by which version, and of times without a policy."""
-    rows = [
-        (each.begins, each.ends, each.revision.short, ", ".join(each.rules))
-        for each in account.openings
-    ]
+    """Yield the table of what was open, and of times without a policy."""
+    zone = account.zone
+    rows = [(each.begins, each.ends, ", ".join(each.rules)) for each in account.openings]
     rows += [
-        (each.begins, each.ends, "", "no policy: nothing is gated")
+        (each.begins, each.ends, "no policy: nothing is gated")
         for each in account.stretches
         if each.revision is None
     ]
-    zone = account.zone
     return aligned(
-        ("opened", "closed", "open for", "version", "by"),
+        ("opened", "closed", "open for", "by"),
         [
-            (shown(begins, zone), shown(ends, zone), span(ends - begins), version, by)
-            for begins, ends, version, by in sorted(rows)
+            (shown(begins, zone), shown(ends, zone), span(ends - begins), by)
+            for begins, ends, by in sorted(rows)
         ],
     )
 

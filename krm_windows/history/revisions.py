@@ -63,11 +63,6 @@ class Revision:
     problems: tuple[str, ...] = ()
     requests: Mapping[str, Request] = field(default_factory=dict)
 
-    @property
-    def short(self) -> str:
-        """The name of its commit, as short as is enough in a large repository."""
-        return self.commit.name[:12]
-
 
 @dataclass(frozen=True, slots=True)
 class _Touched:

@@ -229,7 +229,8 @@ def _found_here(
     outranked = any(text(reference, key) for key in _ABOVE_BRANCH)
     head = ""
     # Of Helm and OCI repositories nothing is at hand.
-    if source.get("kind") == "GitRepository" and branch and not outranked:
+    is_followed = source.get("kind") == "GitRepository" and branch and not outranked
+    if is_followed and sources.head is not None:
         head = sources.head(branch, offered.commit)
     if head:
         found = Revision(f"{branch}@sha1:{head}")

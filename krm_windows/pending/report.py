@@ -1,14 +1,15 @@
 """What waits for a policy to open, target by target."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from krm_windows.gate.timetable import Decision, Target
 from krm_windows.pending import offers, revisions
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Offer, Waits
-from krm_windows.pending.revisions import Head, Sources, nowhere
+from krm_windows.pending.revisions import Head, Sources
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.report import Report as Status
@@ -20,11 +21,6 @@ Ask = Callable[[Query], list[LiveObject]]
 """Asks for more objects of the cluster; raises WorkspaceError where it may not."""
 Look = Callable[[Target, Offer], Between | None]
 """Looks into a repository for what lies between what is applied and what is offered."""
-
-
-def _nothing(target: Target, offer: Offer) -> None:
-    """Look nowhere."""
-    del target, offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,59 +58,43 @@ class Pending:
     def waiting(self) -> tuple[Entry, ...]:
         """The targets for which something waits, or may wait."""
         # Of one that is not known nobody may believe that it brings nothing.
-        found = [entry for entry in self.entries if entry.offer.waits is not Waits.NO]
-        return tuple(found)
+        return tuple(entry for entry in self.entries if entry.offer.waits is not Waits.NO)
 
     @property
     def images(self) -> tuple[str, ...]:
         """The images that are new, in order, each once."""
         # Two targets may run one image: it is fetched once.
-        found: set[str] = set()
-        for entry in self.entries:
-            if entry.between is not None:
-                found.update(entry.between.images)
-        return tuple(sorted(found))
+        every = (entry.between.images for entry in self.entries if entry.between is not None)
+        return tuple(sorted(set(chain.from_iterable(every))))
 
     @property
     def gaps(self) -> tuple[str, ...]:
         """Say what is not known of each target, so that no image list is taken for complete."""
         found: list[str] = []
         for entry in self.entries:
-            target = entry.target
-            found += [f"{target}: {gap}" for gap in _gaps(entry)]
+            # A target whose offer is not known may bring any image.
+            gaps = list(entry.offer.notes) if entry.offer.waits is Waits.UNKNOWN else []
+            gaps += entry.between.gaps if entry.between is not None else ()
+            found += [f"{entry.target}: {gap}" for gap in gaps]
         # Both trees of a target may have the same gap.
         return tuple(dict.fromkeys(found))
-
-
-def _gaps(entry: Entry) -> Iterator[str]:
-    # A target whose offer is not known may bring any image.
-    if entry.offer.waits is Waits.UNKNOWN:
-        yield from entry.offer.notes
-    if entry.between is not None:
-        yield from entry.between.gaps
-
-
-@dataclass(frozen=True, slots=True)
-class Lookups:
-    """Whom to ask for what the objects of a cluster do not say."""
-
-    ask: Ask
-    look: Look = _nothing
-    head: Head = nowhere
 
 
 def report(
     status: Status,
     objects: Sequence[LiveObject],
-    lookups: Lookups,
+    ask: Ask,
+    look: Look | None = None,
+    head: Head | None = None,
 ) -> Pending:
     """Say what waits for the targets of a policy.
 
     `objects` are those that the status was judged by. Sources that are not among them are
-    asked for.
+    asked for. `look` and `head` are of a repository, if one is at hand.
     """
     known = by_address(objects)
-    sources = _sources(status, known, lookups)
+    found, unread = _sources(status, known, ask)
+    sources = Sources(found, unread, head)
     entries = []
     for row in status.rows:
         offer = Offer(Waits.UNKNOWN, notes=("it is missing",))
@@ -122,7 +102,7 @@ def report(
         if live is not None:
             offer = offers.read(row.target, live, sources)
         opening = _opening(status.decision, row)
-        between = lookups.look(row.target, offer)
+        between = look(row.target, offer) if look is not None else None
         entries.append(Entry(row.target, offer, opening, between))
     return Pending(status.timetable, status.decision, tuple(entries))
 
@@ -130,9 +110,9 @@ def report(
 def _sources(
     status: Status,
     known: Mapping[Address, LiveObject],
-    lookups: Lookups,
-) -> Sources:
-    """Find the sources of all targets, in few queries."""
+    ask: Ask,
+) -> tuple[Mapping[Address, LiveObject], Mapping[Address, str]]:
+    """Return the sources of all targets, found in few queries, and why some could not be read."""
     wanted: list[Address] = []
     for row in status.rows:
         live = find(known, row.target)
@@ -144,13 +124,11 @@ def _sources(
     unread: dict[Address, str] = {}
     for query, members in revisions.queries(missing):
         try:
-            answer = lookups.ask(query)
-            found.update(by_address(answer))
+            found.update(by_address(ask(query)))
         except WorkspaceError as error:
             # Who may read the targets need not be allowed to read their sources.
-            for address in members:
-                unread[address] = str(error)
-    return Sources(found, unread, lookups.head)
+            unread.update(dict.fromkeys(members, str(error)))
+    return found, unread
 
 
 def _opening(decision: Decision, row: Row) -> Opening:

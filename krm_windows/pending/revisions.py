@@ -47,23 +47,17 @@ class Revision:
         return is_same(self.text, other.text)
 
 
-def nowhere(branch: str, commit: str) -> str:
-    """Know no branch."""
-    del branch, commit
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The sources that were read, by address; `unread` says why one could not be.
 
     `head` gives the commit of a branch in a repository that has a given commit, too; empty where
-    there is none.
+    there is none. It is None without a repository.
     """
 
     found: Mapping[Address, LiveObject]
     unread: Mapping[Address, str]
-    head: Head = nowhere
+    head: Head | None = None
 
     def missing(self, address: Address) -> str:
         """Say in words why nothing is known of a source."""
