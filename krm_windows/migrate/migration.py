@@ -96,24 +96,26 @@ def migrate(
         if _fails(each.findings):
             made_of.pop(each.name, None)
         found += each.findings
-    own: set[ObjectIdentity] = set()
     targets: set[ObjectIdentity] = set()
+    beyond: set[ObjectIdentity] = set()
     for each in clusters:
-        own.update(item.identity for item in each.cluster.first.objects)
-        targets.update(*(held.targets for held in made_of.get(each.name, {}).values()))
-    made = policies.make(made_of, targets - own, adopt_until, texts)
+        own = {item.identity for item in each.cluster.first.objects}
+        for held in made_of.get(each.name, {}).values():
+            targets |= held.targets
+            beyond |= held.targets - own
+    made = policies.make(made_of, beyond, adopt_until, texts)
     used = frozenset(chain.from_iterable(build.files for build in builds.done.values()))
     found += _unused(texts, used, {each.file for each in found})
     removal = Removal(Locator(tree), texts, clusters, targets)
+    refused = list(refusals.check(made, clusters, removal.identities))
+    # A policy that `render` refuses is worth nothing.
+    if _fails(refused):
+        made = []
+    unapplied = list(_unapplied(removal, used)) if made else []
+    found += [*refused, *unapplied]
     directories = {}
-    if made and not _fails(found):
-        unapplied = list(_unapplied(removal, used))
-        found += unapplied or refusals.check(made, clusters, removal.identities)
-        # A policy that `render` refuses is worth nothing.
-        if _fails(found):
-            made = []
-        elif not unapplied:
-            directories = {each.name: each.cluster.root for each in clusters}
+    if made and not unapplied and not _fails(found):
+        directories = {each.name: each.cluster.root for each in clusters}
     steps = removal.steps if directories else []
     return Migration(tuple(made), tuple(steps), compose(".", seen, found), directories)
 

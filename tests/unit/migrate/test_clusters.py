@@ -293,6 +293,26 @@ def test_targets_that_are_not_in_the_repository_are_named() -> None:
     assert "HelmRelease flux-system/shop" in found.results[0].message
 
 
+def test_what_one_cluster_has_elsewhere_need_not_be_seen_on_any() -> None:
+    """So that the targets are no patch, and each cluster renders."""
+    files = {
+        **at("clusters/north", WINDOW),
+        **at("clusters/south", {name: WINDOW[name] for name in ("open.yaml", "close.yaml")}),
+        "clusters/south/apps.yaml": flux("apps", "./apps"),
+        **at("apps", {"shop.yaml": RELEASE}),
+    }
+    found = run(files)
+    assert clusters(found) == {"north", "south"}
+    assert "mustExist: false" in found.policies[0].text
+
+
+def test_a_policy_that_is_no_policy_is_not_written() -> None:
+    """Such as one in a time zone that nobody has."""
+    found = run({path: text.replace("Etc/UTC", "Mars/Phobos") for path, text in WINDOW.items()})
+    assert (found.policies, found.files) == ((), {})
+    assert "time-zone" in rules(found)[0]
+
+
 def test_a_source_that_is_said_to_be_this_repository_is_followed() -> None:
     """Where nothing in it says so: `--source`."""
     files = {"clusters/north/infra.yaml": flux("infra", "./infra", "fleet"), **at("infra", WINDOW)}
