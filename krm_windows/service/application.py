@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from krm_windows.krm import InputError
 from krm_windows.service import description, problems
 from krm_windows.service.access import Access
 from krm_windows.service.admission import Service
@@ -29,7 +30,10 @@ from krm_windows.system.errors import WorkspaceError
 # How often the branch is looked at, and Git asked whether there is anything to be packed.
 _POLL_SECONDS = 1.0
 _MAINTAIN_SECONDS = 3600.0
-_REFUSALS = (Problem, RequestValidationError, HTTPException, WorkspaceError, OSError, Exception)
+_REFUSALS = (
+    *(Problem, RequestValidationError, HTTPException),
+    *(InputError, WorkspaceError, OSError, Exception),
+)
 
 
 def make(windows: Windows, access: Access, log: Log | None = None) -> ASGIApp:
@@ -74,6 +78,9 @@ def _problem(request: Request, error: Exception) -> Problem:
             problem = _not_allowed(request)
         case HTTPException():
             problem = Problem(HTTPStatus.NOT_FOUND, "path not found")
+        case InputError():
+            # A policy of the repository that cannot be read.
+            problem = Problem(HTTPStatus.CONFLICT, str(error))
         case WorkspaceError():
             problem = Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case OSError():

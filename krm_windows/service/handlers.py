@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.patches import patched, patched_cluster
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html, stages
@@ -130,7 +130,7 @@ def get_policy(call: ReadPolicy) -> Response:
     stored = call.stored()
     if _preferred(call, JSON, YAML) == YAML:
         return _unless_known(call, stored.config.span, YAML, ETag=entity_tag(stored, json=False))
-    content = _content(stored)
+    content = json_body(stored.config.get())
     return _unless_known(call, content, JSON, ETag=entity_tag(stored, json=True))
 
 
@@ -290,10 +290,7 @@ def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> R
 def list_overrides(call: ReadPolicy) -> Response:
     """Return the overrides that a policy has in Git: future, active and over."""
     stored = call.stored()
-    try:
-        found = overrides.listed(stored.config, call.windows.now())
-    except InputError as error:
-        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+    found = overrides.listed(stored.config, call.windows.now())
     return as_json({"policy": stored.title, "overrides": [each.record() for each in found]})
 
 
@@ -406,13 +403,6 @@ def _weighed(part: str) -> tuple[str, float]:
         return name, float(weight.removeprefix("q="))
     except ValueError:
         return name, 0.0
-
-
-def _content(stored: Stored) -> bytes:
-    try:
-        return json_body(stored.config.get())
-    except InputError as error:
-        raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
 
 
 def _unless_known(

@@ -4,7 +4,6 @@ The pages' Content Security Policy allows no style in an element, so nothing is 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from markupsafe import Markup
@@ -14,20 +13,12 @@ from krm_windows.preview.picture import draw
 from krm_windows.service.pages.rendering import environment
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """The picture of some calendars, and every fact of it in words."""
-
-    picture: Markup
-    words: Markup
-
-
-def drawn(every: Sequence[Calendar], now: datetime) -> Drawn:
-    """Draw some calendars."""
+def drawn(every: Sequence[Calendar], now: datetime) -> dict[str, Markup]:
+    """Draw some calendars: the `picture`, and every fact of it in `words`."""
     values = {"picture": draw(every, now)}
-    made = (
+    templates = {"picture": "picture.html", "words": "described.html"}
+    return {
         # Every text in it was escaped by the template.
-        Markup(environment().get_template(name).render(values))  # noqa: S704
-        for name in ("picture.html", "described.html")
-    )
-    return Drawn(*made)
+        name: Markup(environment().get_template(template).render(values))  # noqa: S704
+        for name, template in templates.items()
+    }

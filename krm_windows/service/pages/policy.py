@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Literal
 
 from fastapi import Path, Query
+from markupsafe import Markup
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -19,7 +20,6 @@ from krm_windows.service import handlers, routing
 from krm_windows.service.admission import Call, ReadCluster
 from krm_windows.service.bodies import ICS, JSON
 from krm_windows.service.pages import drawing, overview
-from krm_windows.service.pages.drawing import Drawn
 from krm_windows.service.pages.rendering import address, page, policy_url
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
@@ -128,7 +128,9 @@ def _listed(call: Call, stored: Stored, cluster: str | None) -> list[ListedOverr
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 
 
-def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period) -> Drawn:
+def _calendar(
+    call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period
+) -> dict[str, Markup]:
     # Clusters that are alike share a row, so that a fleet of fifty is read at a glance.
     evaluator = call.windows.evaluator
     timetables = [evaluator.timetable(stored, name) for name in shown]
