@@ -40,8 +40,8 @@ NAMES = " or ".join(_COMMANDS)
 _GO = {"GOGC": "400", "GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
 # What Go says when the kernel gives it no more.
 _OUT_OF_MEMORY = ("runtime: out of memory", "runtime: cannot allocate")
-# What glibc's loader looks up libraries in (ld.so(8)); and that of musl, which lists none.
-_LOADER_CACHE, _MUSL = "/etc/ld.so.cache", "ld-musl-*.so.1"
+# What glibc's loader looks up libraries in (ld.so(8)).
+_LOADER_CACHE = "/etc/ld.so.cache"
 
 
 class BuildError(Exception):
@@ -192,9 +192,11 @@ class Builder:
             environment={**self._environment, "LD_TRACE_LOADED_OBJECTS": "1"},
             limits=self._limits,
         )
-        found = re.findall(r"(/\S+) \(0x", listed.output.decode(errors="replace"))
-        found += map(str, Path("/lib").glob(_MUSL))
-        return {os.path.realpath(path) for path in (*found, _LOADER_CACHE) if Path(path).exists()}
+        words = os.fsdecode(listed.output).split()
+        # The loader of musl lists nothing, and is the library as well.
+        musl = f"/lib/ld-musl-{os.uname().machine}.so.1"
+        found = [word for word in (*words, _LOADER_CACHE, musl) if word.startswith("/")]
+        return {os.path.realpath(path) for path in found if Path(path).exists()}
 
 
 def _not_begun(path: str, error: Exception) -> WorkspaceError:
