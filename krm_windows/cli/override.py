@@ -112,15 +112,10 @@ def _lines(found: Sequence[ListedOverride]) -> Iterator[str]:
     """Yield a line for each override, or one that says that there is none."""
     if not found:
         yield "no overrides\n"
-        return
-    rows = [
-        (each.name, each.cluster or "all clusters", each.state, each.phase, _span(each))
-        for each in found
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for each, row in zip(found, rows, strict=True):
-        padded = (f"{text:<{width}}" for text, width in zip(row, widths, strict=True))
-        yield escape.line("  ".join([*padded, each.reason])) + "\n"
+    for each in found:
+        place = each.cluster or "all clusters"
+        parts = (each.name, place, each.state, each.phase, _span(each), each.reason)
+        yield escape.line("  ".join(parts)) + "\n"
 
 
 def _span(each: ListedOverride) -> str:

@@ -149,9 +149,7 @@ class ExistingOutput:
 
         It is rendered into the output, for one cluster.
         """
-        same: list[Claim] = []
-        beside: list[Claim] = []
-        named: list[Claim] = []
+        results: list[Result] = []
         home = Path(os.path.realpath(self.output))
         for rendered in self.claims:
             other = rendered
@@ -160,20 +158,18 @@ class ExistingOutput:
             folder = Path(os.path.realpath(other.file)).parent
             # One directory is applied as one.
             if folder == home or (own.cluster == other.cluster and own.cluster is not None):
-                same.append(other)
+                results += overlap.conflicts(own, [other])
             # Nothing says whether both are for one cluster: `out/week` and `out/weekend`, say.
             elif folder.parent == home.parent and None in (own.cluster, other.cluster):
-                # For a cluster that is named there may be a directory beside those of others.
-                (beside if own.cluster == other.cluster else named).append(other)
-        # What is side by side in a repository Flux applies with whatever leads to the directory
-        # above. Refused, it takes a word of the user; let through, the target is open only where
-        # both are.
-        rule = rules.TWO_POLICIES if self.repository else rules.TWO_POLICIES_UNCLEAR
-        return [
-            *overlap.conflicts(own, same),
-            *overlap.doubt(own, beside, rule),
-            *overlap.doubt(own, named, rules.TWO_POLICIES_UNCLEAR),
-        ]
+                rule = rules.TWO_POLICIES_UNCLEAR
+                # What is side by side in a repository Flux applies with whatever leads to the
+                # directory above. Refused, it takes a word of the user; let through, the target is
+                # open only where both are. For a cluster that is named there may be a directory
+                # beside those of others.
+                if self.repository and own.cluster == other.cluster:
+                    rule = rules.TWO_POLICIES
+                results += overlap.doubt(own, [other], rule)
+        return results
 
 
 def _policies(file: Path) -> Iterator[KubeObject]:
