@@ -11,9 +11,6 @@ from typing import Any
 
 import yaml
 
-from krm_windows.krm import KubeObject
-from krm_windows.results import Result as PolicyResult
-
 Result = dict[str, Any]
 Change = Callable[[dict[str, Any]], object]
 # A way ends at `or`, and where the next one begins with an imperative after a comma.
@@ -189,31 +186,3 @@ WAYS: dict[str, Callable[[re.Match[str], Result, Path], list[str] | None]] = {
     r"create a second GitRepository for the workloads that may wait, and gate that one": _second,
     r"the cluster's administrator can allow it with `(?P<what>--[^`]+)`": _options,
 }
-
-
-def correct(policy: KubeObject, result: PolicyResult) -> bool:
-    """Apply what a finding of a policy proposes; return whether it proposes anything."""
-    path = steps(result.path)
-    field = result.field
-    proposed = field.proposed_value if field else None
-    meant = re.search(r'did you mean "([^"]+)"\?', result.message)
-    name = proposed or (meant and meant[1])
-    # A name that is misspelt is itself the last part of the path.
-    if name and (not proposed or (field and field.current_value == path[-1])):
-        held = policy.get(*path)
-        policy.remove(*path)
-        policy.set(held, *path[:-1], name)
-        return True
-    if proposed is not None:
-        policy.set(proposed, *path)
-        return True
-    if "is there already: remove this one" in result.message:
-        return policy.remove(*path)
-    written = re.search(r"\b(write(?:, for example,)?|set) `(\S+: [^`]+)`(.*)", result.message)
-    if written is None:
-        return False
-    for key, value in yaml.safe_load(written[2]).items():
-        # What a finding says of the policy as a whole is a field of its spec.
-        above = ["spec"] if "in the policy" in written[3] else path[:-1]
-        policy.set(value, *above, key)
-    return True

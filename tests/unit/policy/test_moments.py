@@ -147,55 +147,26 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("every day on weekends 08:00", "moment-syntax", None),
         ("on every workday 08:00", "moment-syntax", None),
         ("on Weekends 8am", "moment-syntax", None),
-        ("everyday 08:00", "moment-syntax", None),
-        ("business days 8am", "moment-syntax", None),
         ("Mon-Fri, 9:00", "moment-syntax", None),
         ("Mon 8", "moment-syntax", None),
-        ("Mon at 8", "moment-syntax", None),
-        ("Mon noon", "moment-syntax", None),
         ("08:00 Mon 09:00", "moment-syntax", None),
-        ("08:00 Mno", "moment-syntax", None),
         ("daily", "moment-syntax", None),
         ("second Tuesday", "moment-syntax", None),
-        ("the 15th 10:30", "moment-syntax", None),
-        ("Lun 08:00", "moment-syntax", None),
-        ("Dom 08:00", "moment-syntax", None),
         ("Mo-Fr 08:00", "moment-syntax", None),
-        ("mi\u00e9rcoles 08:00", "moment-syntax", None),
-        ("Mon-08:00", "moment-syntax", None),
-        ("Mon 0800", "moment-syntax", None),
         ("Mon 08\uff1a00", "moment-syntax", None),
         ("Mon/Wed 08:00", "moment-syntax", None),
-        ("Mon Wed Fri 08:00", "moment-syntax", None),
         ("2nd Tue + 2 days 22:00", "moment-syntax", None),
-        ("2nd Tue +2 22:00", "moment-syntax", None),
         ("Mon 08:00 UTC", "moment-syntax", None),
         ("08:00", "moment-role", "every day 08:00"),
         ("20-12-2026", "moment-syntax", None),
-        ("01-02-2026", "moment-syntax", None),
         ("20261220", "moment-syntax", None),
-        ("2026\u5e7412\u670820\u65e5", "moment-syntax", None),
         ("20. Dezember 2026", "moment-syntax", None),
-        ("1. M\u00e4rz 2027", "moment-syntax", None),
-        ("20 d\u00e9cembre 2026", "moment-syntax", None),
-        ("14 juillet 2027", "moment-syntax", None),
         ("\u201c2026-12-20\u201d", "moment-syntax", None),
         ("2026-12-20 25:00", "moment-blank", None),
         ("32nd 10:30", "moment-syntax", None),
-        ("1st 25:00", "moment-syntax", None),
-        ("12-20", "moment-syntax", None),
         ("20.12.2026", "moment-syntax", None),
-        ("31.02.2026", "moment-syntax", None),
-        ("20.12.2026 10:00", "moment-syntax", None),
         ("2026/12/20", "moment-syntax", None),
-        ("12/20/2026", "moment-syntax", None),
-        ("20/12/2026", "moment-syntax", None),
-        ("01/02/2026", "moment-syntax", None),
-        ("01/01/2026", "moment-syntax", None),
-        ("30/30/2026", "moment-syntax", None),
-        ("20 Dec 2026", "moment-syntax", None),
         ("December 20th, 2026", "moment-syntax", None),
-        ("DECEMBER 20 2026", "moment-syntax", None),
         ("6th Mon 08:00", "moment-syntax", None),
         ("2nd Tue +28d 08:00", "moment-syntax", None),
         ("Mon-Mon 08:00", "moment-syntax", None),
@@ -210,59 +181,33 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("3000-01-01", "moment-syntax", None),
         ("2026-12-20T10:00+15:00", "moment-syntax", None),
         ("2026-12-20T10:00+14:01", "moment-syntax", None),
-        ("2026-12-20T10:00-14:01", "moment-syntax", None),
         ("2026-12-20T10:00+05:60", "moment-syntax", None),
         ("2026-12-20T10:00z", "moment-syntax", None),
         ("\uff12026-12-20", "moment-syntax", None),
         ("2026-12-20T10:00:00Z", "moment-seconds", "2026-12-20T10:00"),
         ("2026-12-20T10:00:00+01:00", "moment-seconds", "2026-12-20T10:00+01:00"),
         ("2026-12-20T10:00:00-0800", "moment-seconds", "2026-12-20T10:00-08:00"),
-        ("2026-12-20T10:00:00.5", "moment-seconds", "2026-12-20T10:00"),
-        ("2026-12-20T00:00:00", "moment-seconds", "2026-12-20T00:00"),
         ("2026-12-20 10:00:00", "moment-seconds", "2026-12-20T10:00"),
-        ("2026-12-20  10:00:00", "moment-seconds", "2026-12-20T10:00"),
         ("2026-02-30 10:00:00", "moment-seconds", None),
         ("Mon 08:00:00", "moment-seconds", "Mon 08:00"),
-        ("Mon  08:00:00", "moment-seconds", "Mon 08:00"),
         ("Mon 08:00:00-05:00", "moment-seconds", None),
         ("Mon-Fri 08:00:00", "moment-seconds", "Mon-Fri 08:00"),
-        ("Mno 08:00:00", "moment-seconds", None),
         ("08:00:00", "moment-seconds", None),
         ("2026-12-20 10:00", "moment-blank", "2026-12-20T10:00"),
         ("0 8 * * 5#2", "cron-extension", None),
         ("30 22 * * 5L", "cron-extension", None),
-        ("0 99 * * 5#2", "cron-extension", None),
         ("0 18 L * *", "cron-extension", None),
-        ("5 8 l * ?", "cron-extension", None),
-        ("0 18 LW * ?", "cron-extension", None),
-        ("0 99 L * *", "cron-extension", None),
-        ("0 18 L 3 *", "cron-extension", None),
-        ("0 18 L-3 * *", "cron-extension", None),
-        ("0 18 15,L * *", "cron-extension", None),
         ("0 18 15W * *", "cron-extension", None),
-        ("0 8,18 L * *", "cron-extension", None),
-        ("75 8 * * 5L", "cron-extension", None),
         ("0 8 * * 5-7", "cron-seven", None),
         ("0 8 * * 1-7/2", "cron-seven", None),
         ("0 8 * * fri-mon", "cron-wrap", None),
         ("0 8 * nov-feb *", "cron-wrap", None),
         ("0 8 * * 1 2027", "cron-fields", None),
-        ("0 0 8 ? * MON 2027", "cron-fields", None),
-        ("0 0 8 ? * 2 *", "cron-fields", None),
-        ("0 0 8 * * MON", "cron-fields", None),
-        ("0 8 * * ? *", "cron-fields", None),
-        ("0 0 8 ? * MON *", "cron-fields", None),
         ("@Daily", "cron-syntax", "@daily"),
         ("* * * *", "cron-syntax", None),
-        ("1 2 3 4 5 6 7 8", "cron-syntax", None),
         ("0 8 * * ,", "cron-odd", None),
         ("0 8 *-5 * *", "cron-odd", None),
-        ("0 8 1,,+2 *-3 *", "cron-odd", None),
         ("CRON_TZ=UTC 0 8 * * *", "cron-zone", None),
-        ("CRON_TZ=UTC +0 8 * * *", "cron-zone", None),
-        ("CRON_TZ=UTC TZ=UTC 0 8 * * *", "cron-zone", None),
-        ("CRON_TZ=UTC 0 8 30 2 *", "cron-zone", None),
-        ("0 0 8 30 2 *", "cron-fields", None),
     ],
 )
 def test_a_refusal_names_the_rule_and_the_likely_fix(
@@ -271,23 +216,6 @@ def test_a_refusal_names_the_rule_and_the_likely_fix(
     """What is proposed would be accepted."""
     assert refusal(text, Role.BEGIN) == (rule, proposed)
     assert proposed is None or moments.parse(proposed, Role.BEGIN).text == proposed
-
-
-@pytest.mark.parametrize("text", ["Feb 29", "Dec 32", "22:00-29:00", "mar 08:00", "Dec 1 25:00"])
-def test_what_is_no_day_of_every_year_is_refused_as_before(text: str) -> None:
-    """Nothing is guessed of it; `mar` is a Tuesday in French."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, Role.BEGIN)
-    (finding,) = caught.value.findings
-    assert finding.must == f"must be {Role.BEGIN.value}"
-
-
-@pytest.mark.parametrize("text", ["17", "never", "next Mon 08:00"])
-def test_what_is_no_length_is_not_taken_for_one(text: str) -> None:
-    """A number alone is as likely an hour."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, Role.END)
-    assert "duration" not in caught.value.findings[0].must
 
 
 @pytest.mark.parametrize(
