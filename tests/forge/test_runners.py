@@ -273,16 +273,6 @@ def test_render_finds_what_is_stale(acting: Callable[..., Done], fleet: Path) ->
     assert (as_json.code, as_json.output[:1]) == (0, "{")
 
 
-def test_wait_waits_until_it_is_open(acting: Callable[..., Done], fleet: Path) -> None:
-    """Or closed, if that is asked for."""
-    assert acting("wait", arguments="--wait=closed").code == 0
-    edited(fleet, OPEN)
-    assert acting("wait").code == 0
-    never = acting("wait", arguments="--wait=closed")
-    assert never.code == 1
-    assert "400 days" in never.output
-
-
 def test_a_merge_queue_is_answered(
     server: Server, fleet: Path, event: Event, source: Source, tmp_path: Path
 ) -> None:
@@ -315,101 +305,6 @@ def test_a_merge_queue_is_answered(
         done = runner.act(source.place, inputs)
         assert done.code == code, done.output
         assert server.latest(sha)["state"] == state
-
-
-def test_a_policy_that_is_new_is_compared_with_nothing(
-    server: Server, fleet: Path, event: Event, source: Source
-) -> None:
-    """And one that is deleted; both are said."""
-    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
-    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
-    (fleet / "new.yaml").write_text(POLICY)
-    (fleet / "windows/policy.yaml").unlink()
-    inputs = {"command": "diff-comment", "policies": "new.yaml windows/policy.yaml"}
-    done = replace(runner, workspace=fleet).act(source.place, inputs)
-    assert done.code == 0, done.output
-    for name in ("new.yaml", "windows/policy.yaml"):
-        assert f"{name} is not there before and after" in done.output
-    assert server.comments == []
-
-
-def test_a_clone_without_history_is_said(
-    server: Server, fleet: Path, event: Event, source: Source
-) -> None:
-    """The comment needs the commit that both have in common."""
-    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
-    done = replace(runner, workspace=fleet).act(
-        source.place, {"command": "diff-comment", "policies": "windows/policy.yaml"}
-    )
-    assert done.code == 1
-    assert "check out the whole history" in done.output
-
-
-def test_the_forge_and_the_token_can_be_given(fleet: Path, event: Event, source: Source) -> None:
-    """Where the job runs elsewhere, or with a token that may more than its own."""
-    inputs = {
-        "command": "merge-gate",
-        "policies": "windows/policy.yaml",
-        "arguments": "--config=.github/merge-gate.yaml",
-    }
-    edited(fleet, OPEN)
-    with serving("gitea", *PULLS) as gitea:
-        runner = replace(
-            event("push", gitea.address, REPOSITORY, str(fleet), "of-the-job"), workspace=fleet
-        )
-        done = runner.act(source.place, {**inputs, "forge": "gitea", "token": TOKEN})
-        assert done.code == 0, done.output
-        assert gitea.latest("a" * 40)["state"] == "success"
-        assert TOKEN not in done.output
-        refused = runner.act(source.place, {**inputs, "forge": "gitea"})
-        assert refused.code == 1
-        assert "Bad credentials" in refused.output
-        assert "of-the-job" not in refused.output
-    unknown = runner.act(source.place, {**inputs, "forge": "bitbucket"})
-    assert unknown.code == 1
-    assert "unknown forge: bitbucket" in unknown.output
-
-
-@pytest.mark.parametrize("name", ["push", "workflow_dispatch", "schedule", "merge_group"])
-def test_a_comment_needs_a_pull_request(
-    name: str, server: Server, fleet: Path, event: Event, source: Source
-) -> None:
-    """Which no other event is of; it is not the history that lacks then."""
-    runner = event(name, server.address, REPOSITORY, str(fleet), TOKEN)
-    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
-    done = replace(runner, workspace=fleet).act(
-        source.place, {"command": "diff-comment", "policies": "windows/policy.yaml"}
-    )
-    assert done.code == 1
-    assert done.output == (
-        "krm-windows: diff-comment needs a pull request or merge request, and this job runs for "
-        "none: run it on the event pull_request, or in merge request pipelines\n"
-    )
-    assert server.comments == []
-
-
-def test_a_comment_needs_a_merge_request(
-    fleet: Path, source: Source, environment: dict[str, str]
-) -> None:
-    """On GitLab likewise: the pipeline of a branch is of none."""
-    inputs = {
-        "command": "diff-comment",
-        "policies": "windows/policy.yaml",
-        "source": str(source.place),
-        "revision": source.commit,
-    }
-    [(name, job)] = included(COMPONENT.read_text(), inputs).items()
-    variables = {
-        **environment,
-        "CI_SERVER_URL": "https://gitlab.test",
-        "CI_API_V4_URL": "http://127.0.0.1:9",
-        "CI_PROJECT_PATH": REPOSITORY,
-        "CI_COMMIT_BRANCH": "main",
-        "CI_JOB_TOKEN": "job",
-    }
-    done = GitLab(fleet, source.place, variables).job(name, job)
-    assert done.code == 1
-    assert "diff-comment needs a pull request or merge request" in done.output
 
 
 def test_a_pull_request_from_a_fork_is_not_commented(
@@ -448,23 +343,6 @@ def test_the_gate_runs_by_hand(server: Server, fleet: Path, event: Event, source
     edited(fleet, CLOSED)
     replace(runner, workspace=fleet).act(source.place, inputs)
     assert server.latest("a" * 40)["state"] == "pending"
-
-
-@pytest.mark.parametrize(
-    ("command", "policies", "said"),
-    [
-        ("erase", "windows/policy.yaml", "unknown command: erase"),
-        ("check", " \n ", "no policy is named"),
-        ("check", "windows/none.yaml", "windows/none.yaml"),
-    ],
-)
-def test_what_is_wrong_with_inputs_is_said(
-    acting: Callable[..., Done], command: str, policies: str, said: str
-) -> None:
-    """And fails the step."""
-    done = acting(command, policies)
-    assert done.code == 1
-    assert said in done.output
 
 
 EVIL = (

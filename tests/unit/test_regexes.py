@@ -18,23 +18,12 @@ from regexes import fault
 import krm_windows
 from krm_windows.policy.parts import Leaf
 
-ROOT = Path(krm_windows.__file__).parent
 CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 ANCHORED = frozenset({"match", "fullmatch"})
-# Functions that compile: a number or an escaped name put into a pattern, the types of a policy when
-# imported, constants that are large and seldom needed, and what `fnmatch` makes of a glob.
-ESCAPED = {
-    "krm.outline",
-    "krm.kube_object",
-    "policy.fields",
-    "patterns",
-}
 # What they compile, by an argument; the names of those that take none are enough.
 MADE: dict[str, dict[str, Iterable[object]]] = {
     "krm.outline": {"_dash": range(3)},
 }
-# What walks directories, other than `workspace.walk`: the program's own, and a copy of ours.
-WALKS = {"emit.configmap"}
 
 
 def short(module: ModuleType) -> str:
@@ -68,18 +57,6 @@ def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
         of = function.value if isinstance(function, ast.Attribute) else None
         if isinstance(node, ast.Call) and isinstance(of, ast.Name) and of.id == "re":
             yield node, str(getattr(function, "attr", "")), id(node) not in inside
-
-
-def constant(module: ModuleType, node: ast.expr) -> str | bytes | None:
-    """Return a text that a module has at its top, None for one that depends on anything else."""
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    if not names <= vars(module).keys() or any(
-        isinstance(each, ast.Call) for each in ast.walk(node)
-    ):
-        return None
-    # The source is the package's own.
-    value = eval(compile(ast.Expression(node), "", "eval"), vars(module))  # noqa: S307
-    return value if isinstance(value, str | bytes) else None
 
 
 @cache
@@ -192,47 +169,6 @@ def test_a_pattern_is_linear() -> None:
     """As its structure shows, in the way in which it is used."""
     for module, name, pattern in compiled():
         assert fault(pattern, searches=searches(module, name)) is None, f"{module}.{name}"
-
-
-def test_patterns_are_constant() -> None:
-    """No text from outside reaches `re` but by `fnmatch`: what it is given is a constant."""
-    wrong = []
-    for module in modules():
-        for node, name, early in calls(module):
-            if name == "compile" and not early and short(module) not in ESCAPED:
-                wrong.append(f"{module.__name__}:{node.lineno}: compiles within a function")
-            if name not in CALLS or short(module).startswith("krm."):
-                continue
-            pattern = constant(module, node.args[0])
-            if pattern is None:
-                wrong.append(
-                    f"{module.__name__}:{node.lineno}: takes a pattern that is no constant"
-                )
-            elif fault(re.compile(pattern), searches=name not in ANCHORED):
-                wrong.append(f"{module.__name__}:{node.lineno}: {pattern!r} is not linear")
-    assert wrong == []
-
-
-def test_no_other_matcher_is_used() -> None:
-    """What turns a text into a pattern by itself, or follows links, stays out."""
-    wrong = []
-    for module in modules():
-        for node in ast.walk(tree(module)):
-            imported = (
-                {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
-            )
-            if isinstance(node, ast.ImportFrom):
-                imported = {node.module}
-            if imported & {"fnmatch", "glob"} and short(module) != "patterns":
-                wrong.append(f"{module.__name__}:{node.lineno}")
-            walked = isinstance(node, ast.Attribute) and node.attr in (
-                "rglob",
-                "glob",
-                "full_match",
-            )
-            if walked and short(module) not in WALKS:
-                wrong.append(f"{module.__name__}:{node.lineno}")
-    assert wrong == []
 
 
 # Patterns without blanks, divided by blanks.
