@@ -21,7 +21,7 @@ _FEW_FIELDS = 2
 # As `git log --oneline` has it in a large repository.
 _NAME = 10
 # The shortest is that of a commit, 40 digits of SHA-1. `docker images` shows twelve of them.
-_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,}\b")
+_DIGEST = re.compile(r"([ :/][0-9a-f]{12})[0-9a-f]{28,}+")
 _WAITS = {
     Waits.YES: "waits",
     Waits.NO: "nothing waits",

@@ -41,7 +41,7 @@ _UNNAMED = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST = 200
 # A line of a file of tokens.
 _LINE = re.compile(
-    r"(?P<name>\S+)\s+(?P<scopes>\S+)\s+sha256:(?P<hash>[0-9a-f]{64})(\s+(?P<author>.+))?"
+    r"(?P<name>\S+)\s+(?P<scopes>\S+)\s+sha256:(?P<hash>[0-9a-f]{64})(\s+(?P<author>\S.*))?"
 )
 
 

@@ -23,7 +23,7 @@ _DEPTH = 100
 # What leads out, what some systems take for a slash, and Git's own directory as Windows knows it:
 # without case, and what is behind dots, spaces or the name of a stream (Git's verify_path and
 # is_ntfs_dotgit).
-_REFUSED = re.compile(r"\.\.?|.*\\.*|(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE | re.DOTALL)
+_REFUSED = re.compile(r"\.\.?|[^\\]*\\.*|(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE | re.DOTALL)
 Files = Mapping[str, Node]
 """What is at each path of a tree, but for directories."""
 

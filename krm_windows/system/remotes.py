@@ -11,8 +11,8 @@ from krm_windows.system.errors import WorkspaceError
 
 # As `git remote add` writes them (git-config(1), "Syntax"): the section with its lines, and the
 # address in one of them, which may be in quotes and have a comment behind it.
-_ORIGIN = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\s*\[).*)*', re.MULTILINE)
-_URL = re.compile(r'^\s*url\s*=\s*"?([^"#;\s]+)', re.MULTILINE)
+_ORIGIN = re.compile(r'^\[remote "origin"\][ \t]*$(?:\n[ \t]*(?:[^\[\s].*)?$)*', re.MULTILINE)
+_URL = re.compile(r'^[ \t]*url[ \t]*=[ \t]*"?([^"#;\s]+)', re.MULTILINE)
 
 
 def addresses(directory: Path) -> frozenset[str]:
