@@ -19,7 +19,7 @@ from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, inside, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
-from krm_windows.krm import InputError, KubeObject, render
+from krm_windows.krm import KubeObject, render
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS
 
@@ -144,13 +144,11 @@ def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Obj
         content = tree.read(path) or b""
         if not any(mark in content for mark in _MARKS):
             continue
-        try:
-            items = list(objects.written(content, path))
-        except InputError:
-            # It is reported where it is built.
-            continue
-        for item in filter(_is_flux, items):
-            yield _with_values(tree, item)
+        # One that cannot be read is reported where it is built.
+        for item in objects.readable(content):
+            found = Object.in_file(item, path)
+            if _is_flux(found):
+                yield _with_values(tree, found)
 
 
 def is_instance_release(item: Object) -> bool:

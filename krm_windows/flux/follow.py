@@ -291,7 +291,7 @@ def _located(
     if own is None:
         # Until something says which source it is of, what holds for any.
         return kustomization, Request(kustomization.path, artifact=Artifact())
-    found, source = _origin(tree, state, kustomization) or ("", None)
+    found, source = _origin(state, kustomization) or ("", None)
     artifact = _artifact(state.sources, source, state.known)
     if source is None or not tree.is_directory(found) or _refusal(tree, artifact, found):
         return None
@@ -326,11 +326,7 @@ def _give_up(tree: Checkout, state: State) -> None:
         state.notices.append(_not_followed(tree, state, kustomization))
 
 
-def _origin(
-    tree: Checkout,
-    state: State,
-    kustomization: Kustomization,
-) -> tuple[str, ObjectIdentity] | None:
+def _origin(state: State, kustomization: Kustomization) -> tuple[str, ObjectIdentity] | None:
     """Return the directory of this repository that a Kustomization applies, with its source.
 
     It is None as long as none is known.
@@ -347,24 +343,8 @@ def _origin(
     for origin, directory in origins:
         home = state.sources.home(origin)
         if home is not None:
-            return _placed(tree, state, origin, below(home, directory)), origin
+            return below(home, directory), origin
     return None
-
-
-def _placed(
-    tree: Checkout,
-    state: State,
-    source: ObjectIdentity,
-    directory: str,
-) -> str:
-    """Return where a directory of a source is that was taken for the repository by its name.
-
-    An artifact may be a part of it, one that has the cluster's own directory: what is not at the
-    top is looked for above that.
-    """
-    if not state.sources.assumed or source.kind == "GitRepository" or tree.is_directory(directory):
-        return directory
-    return cluster_directories.in_part(tree, state.root, directory) or directory
 
 
 def _not_followed(
@@ -382,7 +362,7 @@ def _not_followed(
     if source is None or "${" in path:
         message = f"its path {path}, or its source, is known only in the cluster"
         return Finding(rules.NOT_FOLLOWED, message, about=own)
-    origin = _origin(tree, state, kustomization)
+    origin = _origin(state, kustomization)
     if origin is None:
         reason = state.sources.why_foreign(source)
         if source.kind == artifacts.KIND:
@@ -397,7 +377,10 @@ def _not_followed(
         return Finding(rules.NOT_FOLLOWED, f"its path {path} {refusal}", about=own)
     # An artifact may hold a part of the repository only, and another source may be another branch.
     if source.kind != "GitRepository" or not state.sources.is_certain(source):
-        message = f"{found} is not in this checkout, and {source} may be another part or branch"
+        message = (
+            f"{found} is not in this checkout, and {source} may be another part or branch; if it "
+            f"is a directory of this repository, add `--source {source.path}=DIR`"
+        )
         return Finding(rules.NOT_FOLLOWED, message, about=own)
     return Finding(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 

@@ -369,19 +369,3 @@ def test_components_that_are_not_there_may_be_ignored(
     found = follow(files)
     assert names(found.clusters[0], "apps") == ({"ConfigMap shop/a-settings"} if ignored else set())
     assert bool(found.notices) is not ignored
-
-
-def test_an_artifact_of_a_part_is_found_above_the_cluster(follow: Followed) -> None:
-    """Of an artifact that has the source's usual name nothing says which part it is."""
-    spec = kustomization("apps").replace("GitRepository", "OCIRepository")
-    found = follow(
-        {
-            "clusters/part/clusters/north/flux.yaml": spec,
-            "clusters/part/clusters/north/kustomization.yaml": "resources: [flux.yaml]\n",
-            "clusters/part/kustomization.yaml": "resources: [clusters/north]\n",
-            "clusters/apps/a.yaml": config_map(),
-        },
-        "other=.",
-    )
-    (part,) = found.clusters[1:]
-    assert names(part, "apps") == {"ConfigMap shop/settings"}
