@@ -21,14 +21,14 @@ class Kind:
 
     It is sent in `header`, with `scheme` before it. `address` is that of the REST interface, None
     where each forge of the kind has its own; `here` is the variable by which the forge's own
-    pipelines say it.
+    pipelines say it, empty where there is none of its own.
     """
 
     make: Callable[[Client, str], Connected]
     address: str | None
     variable: str
     header: str
-    here: str | None
+    here: str
     scheme: str = ""
 
 
@@ -54,7 +54,7 @@ KINDS = {
         variable="GITEA_TOKEN",
         header="Authorization",
         # Its pipelines have GITHUB_API_URL, which on a runner of GitHub is GitHub's.
-        here=None,
+        here="",
         scheme="token ",
     ),
 }
@@ -72,10 +72,8 @@ def connect(
     `sleep` takes seconds.
     """
     kind = KINDS[name]
-    where = address or kind.address
     # A token of a GitHub Enterprise Server must not go to github.com.
-    if address is None and kind.here is not None:
-        where = environment.get(kind.here) or kind.address
+    where = address or environment.get(kind.here) or kind.address
     if where is None:
         raise WorkspaceError(f"{name} has no default URL: give --url https://…/api/v1")
     # A file of secrets often ends in a line end.

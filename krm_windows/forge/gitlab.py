@@ -22,12 +22,6 @@ from krm_windows.forge.model import (
 
 _ENTRIES = 100
 _STATES = {"success": State.SUCCESS, "pending": State.PENDING, "running": State.PENDING}
-# A status is a job of a pipeline here, and has the words of jobs.
-_WORDS = {
-    State.SUCCESS: "success",
-    State.PENDING: "pending",
-    State.FAILURE: "failed",
-}
 # How far a pipeline, or GitLab with `detailed_merge_status`, is; any other pipeline has ended well,
 # and any other status is for somebody to deal with.
 _PIPELINES = {
@@ -118,7 +112,8 @@ class GitLab:
         """Say something of a commit (POST …/statuses/{sha})."""
         content: Record = {
             "name": status.context,
-            "state": _WORDS[status.state],
+            # A status is a job of a pipeline here, and has the words of jobs.
+            "state": "failed" if status.state is State.FAILURE else status.state.value,
             "description": status.description,
         }
         if status.link:

@@ -28,7 +28,8 @@ metadata:
     # Read only at build time: kustomize and Flux do not apply it.
     config.kubernetes.io/local-config: "true"
 spec:
-{zone}  # What is closed outside the windows. Left out is {root}, because it delivers the windows.
+{zone}  # What is closed outside the windows.
+  # Left out is {root}, because it delivers the windows.
 {targets}  # When it is open, in timeZone. `Mon-Fri 22:00`, `2nd Tue 20:00` and cron schedules are
   # possible, and several windows, each with its own name.
 {windows}  # Closed whatever the windows say, for example over the holidays:
