@@ -3,32 +3,44 @@
 And a policy that is applied itself.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import chain
-from posixpath import basename, dirname, normpath
+from posixpath import basename, dirname, join, normpath
 
 from krm_windows import rules
 from krm_windows.checks import local_config
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import timetables
+from krm_windows.emit.delivery import FOLDERS
 from krm_windows.emit.header import is_rendered
+from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Survey
 from krm_windows.flux.closure import close
 from krm_windows.flux.fields import PLUGINS
 from krm_windows.flux.model import Finding
+from krm_windows.flux.objects import readable
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import counted
 from krm_windows.policy.model import KIND
 from krm_windows.system.reading import KUSTOMIZATIONS
+
+# Without any of these nothing closes: the CronJobs, what they run, and its rights.
+_NEEDED = ("CronJob", "ConfigMap", "ServiceAccount", "Role", "RoleBinding")
 
 
 def without_effect(survey: Survey) -> Iterator[Finding]:
     """Yield what a reader would take to be in force."""
     reported: set[str] = set()
-    for file, timetable in _timetables(survey):
-        finding = _unapplied(survey, file, timetable)
+    rendered = list(_timetables(survey))
+    # Where one policy was rendered twice for a cluster, which of the two is applied is not known.
+    places = Counter((timetable.policy, timetable.cluster) for _, timetable in rendered)
+    for file, timetable in rendered:
+        is_once = places[timetable.policy, timetable.cluster] == 1
+        finding = _unapplied(survey, file, timetable, is_once=is_once)
         if finding is not None:
             reported.add(timetable.policy)
             yield finding
@@ -70,20 +82,29 @@ def _plugins(survey: Survey) -> set[str]:
     return found
 
 
-def _unapplied(survey: Survey, file: str, timetable: Timetable) -> Finding | None:
-    """Return that rendered windows are not applied."""
+def _unapplied(survey: Survey, file: str, timetable: Timetable, *, is_once: bool) -> Finding | None:
+    """Return that rendered windows are not applied, or in part only."""
     # All clusters where none is named, or none has that name here: a fleet may name clusters
     # otherwise than this repository does.
     clusters = [each for each in survey.clusters if is_for(timetable, each)] or survey.clusters
-    gates = chain.from_iterable(each.gates for each in clusters)
-    is_applied = any(
-        gate.manifest.kind != KIND and gate.policy == timetable.policy for gate in gates
-    )
-    # What takes them away on their way is said where it does.
-    if is_applied or any(map(_loses, clusters)):
+    # What takes some of them away on their way is said where it does.
+    if any(map(_loses, clusters)):
         return None
-    name = timetable.cluster or "any cluster"
-    lack = f"nothing that {name} applies includes them, so they have no effect"
+    # The labels of the policy's objects, where it is in force by what was rendered.
+    gates = chain.from_iterable(each.gates for each in clusters)
+    labels = {
+        gate.manifest.note(POLICY)
+        for gate in gates
+        if gate.manifest.kind != KIND and gate.policy == timetable.policy
+    }
+    lack = ""
+    if not labels:
+        name = timetable.cluster or "any cluster"
+        lack = f"nothing that {name} applies includes them, so they have no effect"
+    elif is_once:
+        lack = next(filter(None, (_lacking(survey, file, each, labels) for each in clusters)), "")
+    if not lack:
+        return None
     rule = rules.WINDOWS_UNAPPLIED
     # What is not followed may be what applies them; and charts are not rendered.
     chart, inside, _ = f"./{file}".rpartition("/templates/")
@@ -102,6 +123,32 @@ def _loses(cluster: Cluster) -> bool:
     """Whether something takes windows, or what delivers them, away on their way to a cluster."""
     alterations = chain.from_iterable(each.alterations for each in cluster.kustomizations.values())
     return any(each.removed for each in alterations)
+
+
+def _lacking(survey: Survey, file: str, cluster: Cluster, labels: Collection[str | None]) -> str:
+    """Say how much of what is beside a timetable a cluster applies, where that is not all."""
+    found = Counter(
+        item.kind
+        for _, item in GatedCluster(cluster).applied()
+        # To look for the text is quicker than to parse the labels.
+        if item.kind in _NEEDED and item.item.mentions(POLICY) and item.note(POLICY) in labels
+    )
+    # Another cluster may be the one that applies them.
+    wanted = Counter(item.kind for item in _rendered(survey, dirname(file))) if found else {}
+    for kind in _NEEDED:
+        if found[kind] < wanted.get(kind, 0):
+            return f"{cluster.name} applies {found[kind]} of their {counted(wanted[kind], kind)}"
+    return ""
+
+
+def _rendered(survey: Survey, folder: str) -> Iterator[KubeObject]:
+    """Yield what was rendered into a folder, and into those below it that are delivered apart."""
+    for name in survey.tree.names(folder or "."):
+        path = join(folder, name)
+        if FOLDERS.fullmatch(name):
+            yield from _rendered(survey, path)
+        elif is_rendered(content := survey.tree.read(path) or b""):
+            yield from readable(content)
 
 
 def is_for(timetable: Timetable, cluster: Cluster) -> bool:
