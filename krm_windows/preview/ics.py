@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from krm_windows.escape.icalendar import page, text
 from krm_windows.plurals import some
 from krm_windows.preview import exceptions
-from krm_windows.preview.calendar import Calendar
+from krm_windows.preview.calendar import Calendar, gated_by
 from krm_windows.preview.exceptions import Span
 from krm_windows.schedule.timeline import Segment, decide
-from krm_windows.schedule.timetable import Timetable
 
 _FEW = 4
 # Of a freeze, which has no state, and of an override.
@@ -61,7 +60,7 @@ def _exception(calendar: Calendar, span: Span) -> list[str]:
 
 def _opening(calendar: Calendar, segment: Segment) -> list[str]:
     begins, ends = _whole(calendar, segment)
-    words = f"By {', '.join(segment.rules)}.\n{_targets(calendar.timetable)}"
+    words = f"By {', '.join(segment.rules)}.\nChanges may reach {gated_by(calendar.timetable)}."
     # An event has an end, however far away that of the opening is.
     if ends == calendar.ends and calendar.is_open_after:
         words += "\nIt stays open after this, for more than 400 days."
@@ -90,11 +89,6 @@ def _event(
         "TRANSP:TRANSPARENT",
         "END:VEVENT",
     ]
-
-
-def _targets(timetable: Timetable) -> str:
-    named = ", ".join(map(str, timetable.targets)) or "the objects that the policy selects by label"
-    return f"Changes may reach {named}."
 
 
 def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:

@@ -27,9 +27,7 @@ def state(timetable: Timetable, decision: Decision, stage: str) -> str:
         since = f"since {shown(decision.since, zone)}"
     if decision.until:
         until = f"until {shown(decision.until, zone)}"
-    is_open = "closed"
-    if decision.open:
-        is_open = "open"
+    is_open = "open" if decision.open else "closed"
     said = f"{stage}: {named(timetable)} should be {is_open}: {decision.reason}"
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"
 

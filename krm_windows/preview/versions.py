@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from krm_windows import inventory, rules
 from krm_windows.inventory import about, file_of
@@ -79,25 +80,20 @@ class Source:
 
         Not `planned`, they have no plan: whoever asks only for times spares half of the work.
         """
-        policies: list[tuple[str | None, WindowPolicy]] = []
-        loading: list[Result] = []
-        for name, policy, found in chosen:
-            loading.extend(found)
-            if policy:
-                policies.append((name, policy))
+        every = list(chosen)
+        loading = once(chain.from_iterable(found for _, _, found in every))
         # What is wrong in one cluster is reported before anything is compiled, of all at once.
         if fails(loading):
-            return [], once(loading)
+            return [], loading
         versions: list[Version] = []
         compiling: list[Result] = []
-        for name, policy in policies:
-            version, said = self._version(name, policy, planned=planned)
-            versions.append(version)
-            compiling.extend(said)
-        results = [*once(loading), *about(self.config, once(compiling))]
-        if fails(results):
-            return [], results
-        return versions, results
+        for name, policy, _ in every:
+            if policy is not None:
+                version, said = self._version(name, policy, planned=planned)
+                versions.append(version)
+                compiling += said
+        results = [*loading, *about(self.config, once(compiling))]
+        return ([] if fails(results) else versions), results
 
     def _version(
         self,
