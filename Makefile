@@ -81,7 +81,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore t
 comma := ,
 .PHONY: how-long
 how-long:
-	@echo '$(if $(TESTS),these of the quick tests: $(subst ','\'',$(TESTS)),the quick tests: some five minutes on two cores)$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
+	@echo '$(if $(TESTS),these of the quick tests: $(subst ','\'',$(TESTS)),the quick tests: some three minutes on two cores)$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
 
 test: how-long $(READY)
 	@$(PYTEST) -m 'not slow' $(TESTS)

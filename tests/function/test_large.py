@@ -42,6 +42,7 @@ def windows(number: int) -> str:
     )
 
 
+@pytest.mark.slow  # 100 MB
 def test_a_scalar_of_100_megabytes(tmp_path: Path) -> None:
     """It is passed on, byte for byte, within the memory that is stated."""
     data = around(b"- kind: Secret\n  data: " + b"x" * (100 * MEGABYTE) + b"\n")

@@ -54,7 +54,7 @@ def test_every_edge_of_some_years_is_met(shape: str) -> None:
     assert missed_edges(plan(shape, Change(zone, 0, 0, 0)), START, START + 3 * 366 * DAY) == []
 
 
-@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=30))
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=66))
 def test_every_edge_at_a_change_is_met(shape: str) -> None:
     """Days around a change of a clock, whatever is dated lying in it; others for each shape."""
     number = list(SHAPES).index(shape)

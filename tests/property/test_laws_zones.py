@@ -66,7 +66,7 @@ def test_no_change_is_left_out() -> None:
     assert {change for shape in SHAPES for change in met_by(shape, STRIDE)} == set(changes())
 
 
-@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=50))
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=66))
 def test_every_minute(shape: str) -> None:
     """Three days around each change, the timeline is what a run in each minute finds.
 

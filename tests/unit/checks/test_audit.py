@@ -133,6 +133,7 @@ def test_holidays_cut_nothing() -> None:
 
 
 @pytest.mark.parametrize("freeze", mostly_slow(["2026-01-01", "2032-12-20"], every=2))
+@pytest.mark.slow  # some years of them
 def test_windows_every_few_minutes(freeze: str) -> None:
     """Ten years of windows of some days a month, with a freeze that keeps all shut.
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from effort import mostly_slow
 
 from krm_windows.cli import main
 
@@ -70,7 +71,7 @@ def test_every_recipe_is_tried() -> None:
     assert len(RECIPES) == len(MEANT)
 
 
-@pytest.mark.parametrize("heading", MEANT)
+@pytest.mark.parametrize("heading", mostly_slow(MEANT, every=3))
 def test_a_recipe_is_open_when_its_heading_says(
     heading: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from effort import mostly_slow
 
 from krm_windows.cli import main
 
@@ -96,7 +97,7 @@ def fleet(policy: Path, number: int) -> None:
     policy.write_text(FLEET + "\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("number", [12, 300])
+@pytest.mark.parametrize("number", mostly_slow([12, 300], every=2))
 @pytest.mark.parametrize("call", ["override", "set"])
 def test_of_a_fleet_the_cluster_that_is_named_is_shown_alone(
     call: str, number: int, policy: Path, capsys: pytest.CaptureFixture[str]

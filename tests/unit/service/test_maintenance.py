@@ -58,6 +58,7 @@ def test_objects_are_packed_where_git_finds_them_too_many(
     assert client.ask("GET", PATH).json()["spec"]["windows"]["week"]["closes"] == "Fri 12:00"
 
 
+@pytest.mark.slow  # makes many commits
 def test_nothing_is_packed_while_a_change_is_made(serve: Serve, repository: Path, git: Git) -> None:
     """Whatever the operator has set: a change would take as long as that."""
     git("config", "gc.auto", "1")

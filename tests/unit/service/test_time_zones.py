@@ -59,7 +59,7 @@ def instants(git: Git) -> tuple[datetime, datetime]:
     return begins, ends
 
 
-@pytest.mark.parametrize("now", mostly_slow(INSTANTS, 4), ids=lambda at: f"{at:%Y%m%dT%H%M}")
+@pytest.mark.parametrize("now", mostly_slow(INSTANTS, 9), ids=lambda at: f"{at:%Y%m%dT%H%M}")
 def test_rest_stops_all_at_once_until_one_instant(
     now: datetime, file: Path, git: Git, serve: Serve
 ) -> None:
