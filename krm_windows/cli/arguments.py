@@ -19,7 +19,7 @@ of one class. With the path of a configuration file as its only argument it is
 a kustomize exec plugin."""
 
 
-class Once(argparse.Action):
+class SingleValue(argparse.Action):
     """Stores the value of an option, and refuses a second one.
 
     argparse would take the last: of `--cluster north --cluster south` north would be forgotten.
@@ -64,7 +64,7 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
     )
     made.epilog = "`krm-windows COMMAND --help` shows the options of a command, and examples."
     made.add_argument("-v", "--version", action="version", version=version.text())
-    made.register("action", None, Once)
+    made.register("action", None, SingleValue)
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
     listed = made.add_subparsers(title="commands", metavar="COMMAND")
@@ -76,7 +76,7 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
         command = listed.add_parser(
             name, help=summary, description=summary, formatter_class=as_typed, allow_abbrev=False
         )
-        command.register("action", None, Once)
+        command.register("action", None, SingleValue)
         # Without a default here, `krm-windows --debug check` keeps what was given before the
         # command.
         _debug(command, default=argparse.SUPPRESS)

@@ -56,14 +56,6 @@ def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> st
     return comment + found
 
 
-def read(content: bytes, years: Sequence[int]) -> Iterator[DatedEntry]:
-    """Yield the events that touch some years, each repetition with its beginning and end.
-
-    Raises ValueError as `render` does.
-    """
-    yield from _events(_parsed(content), years, Field.FREEZES)
-
-
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes; at most {LARGEST} are allowed")

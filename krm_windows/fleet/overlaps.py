@@ -18,7 +18,7 @@ from krm_windows.preview.versions import Choice
 from krm_windows.results import Result, sort
 
 
-class Shared(NamedTuple):
+class SharedTarget(NamedTuple):
     """What a policy has in common with another in a cluster, None where neither names one."""
 
     policy: str
@@ -31,14 +31,14 @@ def found(
     items: list[KubeObject],
     choice: Choice,
     rendered: Collection[Claim],
-) -> list[Shared]:
+) -> list[SharedTarget]:
     """Return what the policies have in common with each other, or with what was rendered.
 
     That was rendered for a cluster which one of them names. Where no cluster is chosen, every
     cluster that one of them names is read.
     """
     given = list(map(Given.of, configs))
-    shared: list[Shared] = []
+    shared: list[SharedTarget] = []
     for cluster in _clusters(given, choice):
         own: dict[str, Claim] = {}
         for each in given:
@@ -55,7 +55,7 @@ def found(
                 if cluster is not None and other.cluster == cluster and other.policy not in own
             )
             results += ((claim, result) for result in overlap.conflicts(claim, around))
-        shared += (Shared(claim.policy, cluster, result) for claim, result in results)
+        shared += (SharedTarget(claim.policy, cluster, result) for claim, result in results)
     return shared
 
 
@@ -67,7 +67,7 @@ def _clusters(given: Sequence[Given], choice: Choice) -> Sequence[str | None]:
     return sorted(set(chain.from_iterable(each.loaded.clusters for each in given))) or [None]
 
 
-def added(report: Report, shared: Sequence[Shared]) -> Report:
+def added(report: Report, shared: Sequence[SharedTarget]) -> Report:
     """Return a report with what its policy has in common with others in its clusters."""
     results = [
         each.result

@@ -87,7 +87,7 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
     )
     monkeypatch.setattr(owner, call, stumble)
     with pytest.raises(ValueError, match=str(error.args[0])):
-        list(icalendar_events.read(CALENDAR.format(f"{START}\n{END}").encode(), [2026]))
+        icalendar_events.render(CALENDAR.format(f"{START}\n{END}").encode(), [2026])
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), TypeError("b"), AttributeError("c")])
