@@ -10,6 +10,7 @@ from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
 from krm_windows.preview.difference import alike
+from krm_windows.results import Severity
 from krm_windows.service import parameters, routing
 from krm_windows.service.admission import Call, Fields, ReadWindow, WriteWindow
 from krm_windows.service.pages import forms, policy
@@ -122,7 +123,8 @@ def _take_over(call: Call, stored: Stored, form: Form) -> None:
     """Begin again from the version that is there now, and keep what was typed."""
     for entry in call.windows.history(stored, 1):
         subject = entry.message.partition("\n")[0]
-        form.general.append(Found(f"The last change is {subject!r}, by {entry.author.name}."))
+        said = f"The last change is {subject!r}, by {entry.author.name}."
+        form.general.append(Found(said, Severity.INFO))
     now = _texts(call, stored, form.texts["name"])
     for name in FIELDS:
         # Three versions: as it was, as somebody else made it, as it was typed here.
