@@ -87,8 +87,10 @@ def _unapplied(survey: Survey, file: str, timetable: Timetable, *, is_once: bool
     # All clusters where none is named, or none has that name here: a fleet may name clusters
     # otherwise than this repository does.
     clusters = [each for each in survey.clusters if is_for(timetable, each)] or survey.clusters
-    # What takes some of them away on their way is said where it does.
-    if any(map(_loses, clusters)):
+    every = chain.from_iterable(each.kustomizations.values() for each in clusters)
+    # What takes some of them away on their way, or changes them, is said where it does.
+    alterations = list(chain.from_iterable(each.alterations for each in every))
+    if any(each.removed for each in alterations):
         return None
     # The labels of the policy's objects, where it is in force by what was rendered.
     gates = chain.from_iterable(each.gates for each in clusters)
@@ -101,7 +103,7 @@ def _unapplied(survey: Survey, file: str, timetable: Timetable, *, is_once: bool
     if not labels:
         name = timetable.cluster or "any cluster"
         lack = f"nothing that {name} applies includes them, so they have no effect"
-    elif is_once:
+    elif is_once and not alterations:
         lack = next(filter(None, (_lacking(survey, file, each, labels) for each in clusters)), "")
     if not lack:
         return None
@@ -117,12 +119,6 @@ def _unapplied(survey: Survey, file: str, timetable: Timetable, *, is_once: bool
         f"{dirname(file) or '.'} in a kustomization, or apply it with a Flux Kustomization"
     )
     return Finding(rule, message, file=file, cluster=timetable.cluster or "")
-
-
-def _loses(cluster: Cluster) -> bool:
-    """Whether something takes windows, or what delivers them, away on their way to a cluster."""
-    alterations = chain.from_iterable(each.alterations for each in cluster.kustomizations.values())
-    return any(each.removed for each in alterations)
 
 
 def _lacking(survey: Survey, file: str, cluster: Cluster, labels: Collection[str | None]) -> str:
