@@ -49,7 +49,7 @@ def policy(closes: str) -> str:
     )
 
 
-def call(folder: Path, jobs: int = 1) -> list[str]:
+def call(folder: Path) -> list[str]:
     """Return the command that renders the policy of a folder."""
     return [
         "render",
@@ -57,8 +57,6 @@ def call(folder: Path, jobs: int = 1) -> list[str]:
         "--all-clusters",
         "--output-dir",
         str(folder / "tree"),
-        "-j",
-        str(jobs),
     ]
 
 
@@ -79,9 +77,9 @@ def states(
 
 
 @contextmanager
-def rendering(folder: Path, jobs: int) -> Iterator[subprocess.Popen[bytes]]:
+def rendering(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Start to render, and wait for the end."""
-    command = [sys.executable, "-c", RENDER, *call(folder, jobs)]
+    command = [sys.executable, "-c", RENDER, *call(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin
         assert child.stdout
@@ -100,9 +98,8 @@ def mixed(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes])
     return files not in (old, new)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
 def test_killed_at_any_point(
-    states: tuple[Path, dict[str, bytes], dict[str, bytes]], jobs: int, tmp_path: Path
+    states: tuple[Path, dict[str, bytes], dict[str, bytes]], tmp_path: Path
 ) -> None:
     """SIGKILL, at random moments of a run: nothing is half-written.
 
@@ -110,7 +107,7 @@ def test_killed_at_any_point(
     """
     source, old, new = states
     whole = shutil.copytree(source, tmp_path / "whole")
-    with rendering(whole, jobs) as child:
+    with rendering(whole) as child:
         began = time.monotonic()
         assert child.wait() == 0
         span = time.monotonic() - began
@@ -118,12 +115,11 @@ def test_killed_at_any_point(
     assert contents(whole / "tree") == new
     for number in range(KILLS):
         folder = shutil.copytree(source, tmp_path / str(number))
-        with rendering(folder, jobs) as child:
+        with rendering(folder) as child:
             time.sleep(chance.uniform(0, span))
             child.kill()
-        time.sleep(0.1 if jobs > 1 else 0)  # until its children have seen it
         halfway += mixed(contents(folder / "tree"), old, new)
-        assert program("", *call(folder, jobs)).code == 0
+        assert program("", *call(folder)).code == 0
         assert contents(folder / "tree") == new
         shutil.rmtree(folder)
     assert halfway > 1, "the kills came before or after the writing"
