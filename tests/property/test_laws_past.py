@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, plan
 
-from krm_windows.history import simulation
 from krm_windows.history.account import account
 from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation import CommittedChange, Simulation, simulate
@@ -188,10 +187,3 @@ def test_a_second_at_the_edges() -> None:
         ("3", decide(timetable, closes).until),
     ]
     assert found.waits[0].length == timedelta(seconds=1)
-
-
-def test_a_time_without_a_date_is_none() -> None:
-    """However large; the last second that has one has one."""
-    assert simulation.instant(253402300800) is None
-    assert simulation.instant(10**30) is None
-    assert simulation.instant(253402300799) == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)

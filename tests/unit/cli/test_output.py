@@ -15,7 +15,7 @@ from krm_windows.escape import Escaped
 PACKAGE = Path(output.__file__).parents[1]
 # The function's own stream, which is the input with what was added, is raw; the gate has a log of
 # its own, in JSON.
-RAW = {"cli/output.py", "cli/streams.py", "cli/function.py", "gate/run.py"}
+RAW = {"cli/main.py", "cli/output.py", "cli/streams.py", "cli/function.py", "gate/run.py"}
 # They write to pipes of programs that they started.
 PIPES = {"system/programs.py"}
 
