@@ -65,7 +65,10 @@ class Checkout:
         if not place.is_dir():
             return place.exists() and self.left_out(path)
         # Whatever patterns say: Git's own directory, with its many files, is in no artifact.
-        return place.name == ".git" or not any(self.files(path))
+        if place.name == ".git":
+            return True
+        # Nothing of one without files is left out.
+        return any(names for _, names in walk.walk(place)) and not any(self.files(path))
 
     def files(self, directory: str, *, hidden: bool = True) -> Iterator[str]:
         """Yield the files below a directory that are not left out, top down.

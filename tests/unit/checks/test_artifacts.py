@@ -128,3 +128,15 @@ def test_what_is_in_the_artifact(
     assert failed == ("[error]" in said)
     assert len(found) == bool(said), found
     assert said in "".join(found)
+
+
+def test_nothing_of_an_empty_directory_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody who begins makes it before there is anything to apply."""
+    sync = kustomization("flux-system", path="./clusters/north")
+    both = f"{SOURCE}  interval: 1m\n---\n{sync}"
+    lay(tmp_path, {"clusters/north/web.yaml": kustomization("web"), ROOT: both})
+    (tmp_path / "web").mkdir()
+    assert main(["check", "--repo", str(tmp_path), "--no-cache"]) == 0
+    assert "2 of 2 Kustomizations" in capsys.readouterr().out
