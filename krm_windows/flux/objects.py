@@ -15,10 +15,13 @@ from krm_windows.krm import InputError, KubeObject, documents, opened
 from krm_windows.krm.nodes import value
 
 LOCAL = "config.kubernetes.io/local-config"
-# kustomize writes a key a line, and text of any value further in.
+# kustomize writes a key a line, and text of any value further in: what begins a line is a key of
+# the root.
+_ROOT = re.compile(rb"^(apiVersion|kind|metadata):(?: (.*))?$", re.MULTILINE)
 # The lines below `metadata:`, and in them the name and the namespace as plain words.
 _BLOCK = re.compile(rb"^metadata:\n((?:  .*+\n)*(?:  .*+)?)", re.MULTILINE)
 _NAME = re.compile(rb"^  (name|namespace): ([A-Za-z][A-Za-z0-9.:-]*)$", re.MULTILINE)
+_WORD = re.compile(rb"[A-Za-z][A-Za-z0-9./-]*\Z")
 
 
 @lru_cache(maxsize=4096)
@@ -62,11 +65,22 @@ def _headed(item: KubeObject, directory: str) -> Object:
 
     Where they are others, the object is read in full.
     """
-    names = _names(item.span)
-    if names is None:
+    text = item.source[item.start : item.end]
+    root: dict[bytes, bytes] = dict(_ROOT.findall(text))
+    api_version = root.get(b"apiVersion", b"")
+    kind = root.get(b"kind", b"")
+    names = _names(text)
+    if names is None or not _WORD.match(api_version) or not _WORD.match(kind):
         return Object.of(item, directory=directory)
-    namespace, name = map(bytes.decode, names)
-    return Object(item, item.api_version, item.kind, namespace, name, directory=directory)
+    namespace, name = names
+    return Object(
+        item=item,
+        api_version=api_version.decode(),
+        kind=kind.decode(),
+        namespace=namespace.decode(),
+        name=name.decode(),
+        directory=directory,
+    )
 
 
 def _names(text: bytes) -> tuple[bytes, bytes] | None:
