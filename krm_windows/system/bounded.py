@@ -3,7 +3,6 @@
 A plain file, standard input, or a pipe such as a shell's `<(…)`.
 """
 
-import os
 import stat
 from pathlib import Path
 from typing import IO
@@ -17,7 +16,7 @@ MOST = limits.INPUT
 _CHUNK = 1 << 20
 
 
-def read_file(path: str | os.PathLike[str], *, most: int = MOST) -> bytes:
+def read_file(path: str | Path, *, most: int = MOST) -> bytes:
     """Return what a file or a pipe holds.
 
     Raises WorkspaceError for a device, and for what is too large or endless.

@@ -28,12 +28,10 @@ class Cache:
     """A directory of entries by name, which are SHA-256 in hexadecimal digits."""
 
     def __init__(self, directory: Path, size: int = SIZE) -> None:
-        """Make the directory where it is not there.
+        """Make the directory where it is not there, and remove from it what is too old or too much.
 
         Raises WorkspaceError where it is not the user's alone.
         """
-        self._size = size
-        self._is_pruned = False
         self._directory = Directory.at(directory)
         directory.parent.mkdir(parents=True, exist_ok=True)
         # Another run may make it at the same time.
@@ -48,6 +46,8 @@ class Cache:
             )
         # It is ours and nobody else could write to it, so it is only made private.
         directory.chmod(0o700)
+        with suppress(OSError):  # another run may prune, too
+            self._prune(size)
 
     def read(self, name: str) -> bytes | None:
         """Return an entry; None where there is none, or a part of one."""
@@ -65,17 +65,13 @@ class Cache:
         with suppress(OSError, WorkspaceError):
             whole = hashlib.sha256(content).digest() + content
             self._directory.put(name, whole, lasting=False, mode=0o600)
-            # Once a run is enough: a look at all entries takes longer than to write one.
-            if not self._is_pruned:
-                self._is_pruned = True
-                self._prune()
 
-    def _prune(self) -> None:
+    def _prune(self, size: int) -> None:
         """Remove what was not used for long, and the oldest of what is too much.
 
         Nothing that is not ours by name.
         """
-        left = self._size
+        left = size
         oldest = time.time() - _AGE
         ours = filter(lambda path: _ENTRY.fullmatch(path.name), self._directory.path.iterdir())
         found = [(path.lstat(), path) for path in ours]

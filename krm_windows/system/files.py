@@ -93,10 +93,7 @@ class Folder:
 
     def _paths(self) -> Iterator[str]:
         """Yield the paths of what may be ours."""
-        if self.branches:
-            tops = list(self.branches)
-        else:
-            tops = ["", *filter(self.inner.fullmatch, folders(self.path))]
+        tops = self.branches or ("", *filter(self.inner.fullmatch, folders(self.path)))
         for top in tops:
             for folder, names in walk(self.path / top):
                 for name in names:

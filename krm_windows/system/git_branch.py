@@ -221,12 +221,13 @@ class Branch:
 
         found: list[Entry] = []
         for each in self.objects.repository.walk(commit, pygit2.enums.SortMode.TIME):
-            whole = self.objects.commit(str(each.id))
-            here = self.objects.found(whole.name, path)
+            name = str(each.id)
+            here = self.objects.found(name, path)
             # What was before the first commit had nothing.
-            before = [self.objects.found(parent, path) for parent in whole.parents] or [None]
+            parents = map(str, each.parent_ids)
+            before = [self.objects.found(parent, path) for parent in parents] or [None]
             if not path or here not in before:
-                found.append(self._entry(whole.name))
+                found.append(self._entry(name))
             if len(found) == count:
                 break
         return found

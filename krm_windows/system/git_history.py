@@ -54,8 +54,8 @@ class History:
     def changed(self, commits: Iterable[Commit]) -> Iterator[tuple[Commit, tuple[Changed, ...]]]:
         """Yield some commits, each with the paths below the directory that it changed."""
         for commit in commits:
-            before = self._tree(commit.parent, self.prefix)
-            after = self._tree(commit.name, self.prefix)
+            before = self.objects.tree(commit.parent, self.prefix) if commit.parent else None
+            after = self.objects.tree(commit.name, self.prefix)
             found = self.objects.differences(before, after, _CHANGED)
             yield commit, tuple(Changed(path, _file(was), _file(now)) for path, was, now in found)
 
@@ -125,9 +125,6 @@ class History:
     def _fresh(self, old: str, new: str) -> list[str]:
         newest, known = (self.objects.reached(self.objects.commit_of(ref)) for ref in (new, old))
         return [name for name in newest if name not in known]
-
-    def _tree(self, commit: str | None, path: str) -> str | None:
-        return self.objects.tree(commit, path) if commit else None
 
 
 # A commit with so many parents brings together what others wrote.

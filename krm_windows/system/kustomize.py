@@ -173,9 +173,7 @@ class Builder:
             confine=confine,
         )
         if any(said in ended.complaint for said in _OUT_OF_MEMORY):
-            raise WorkspaceError(
-                f"needs more than {(self._limits.memory or 0) // _MIB} MiB of memory"
-            )
+            raise WorkspaceError(f"needs more than {self._limits.memory} bytes of memory")
         if ended.code != 0:
             raise WorkspaceError(reason(ended.complaint, ended.code))
         return ended.output

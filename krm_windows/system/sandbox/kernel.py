@@ -13,17 +13,18 @@ def syscall(number: int, *arguments: object) -> int:
     """Call the kernel; raises OSError where it refuses."""
     # As long as a register, or 64 bits would be cut to C's `int`.
     _LIBC.syscall.restype = ctypes.c_long
-    result: int = _LIBC.syscall(ctypes.c_long(number), *arguments)
+    return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
+
+
+def prctl(option: int, value: int) -> None:
+    """Change a property of this thread; raises OSError where the kernel refuses."""
+    # prctl(2) wants the arguments that an option does not use to be zero.
+    zero = ctypes.c_ulong(0)
+    _checked(_LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero))
+
+
+def _checked(result: int) -> int:
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result
-
-
-def prctl(option: int, value: int) -> None:
-    """Change a property of this process."""
-    # prctl(2) wants the arguments that an option does not use to be zero.
-    zero = ctypes.c_ulong(0)
-    if _LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))

@@ -64,22 +64,12 @@ def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
     wanted = ctypes.c_uint64(rights)
     ruleset = syscall(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(8), ctypes.c_uint32(0))
     for path, access in allowed:
+        # O_PATH names a file without opening it, so no right to read is needed (open(2)).
+        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
         # A right that this kernel does not know would make the whole rule fail (EINVAL).
-        _allow(ruleset, path, access & rights)
+        rule = ctypes.byref(_PathBeneath(access & rights, parent))
+        kind, flags = ctypes.c_int(_RULE_PATH_BENEATH), ctypes.c_uint32(0)
+        syscall(_ADD_RULE, ctypes.c_int(ruleset), kind, rule, flags)
+        os.close(parent)
     syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
-
-
-def _allow(ruleset: int, path: str, access: int) -> None:
-    # O_PATH names a file without opening it, so no right to read is needed (open(2)).
-    parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    rule = _PathBeneath(access, parent)
-    flags = ctypes.c_uint32(0)
-    syscall(
-        _ADD_RULE,
-        ctypes.c_int(ruleset),
-        ctypes.c_int(_RULE_PATH_BENEATH),
-        ctypes.byref(rule),
-        flags,
-    )
-    os.close(parent)
