@@ -85,6 +85,39 @@ def test_a_policy_among_what_flux_applies_is_not_in_force_by_that(found: Found) 
     assert [rule for rule, _ in found()] == ["policy-file-alone"]
 
 
+def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
+    """Somebody lists the files one by one, and forgets one: without any of these nothing closes."""
+    rendered()
+    head = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
+    files = sorted(
+        path.name for path in Path("windows/north").iterdir() if path.name != "kustomization.yaml"
+    )
+    shutil.move("windows/north", CLUSTER / "windows")
+    (CLUSTER / "windows/kustomization.yaml").unlink()
+    needed = [name for name in files if not name.startswith(("job_", "validatingadmission"))]
+    assert len(needed) > 6
+    for left_out in ("", *needed):
+        wanted = [WINDOWS_UNAPPLIED.id] if left_out else []
+        listed = "".join(f"- windows/{name}\n" for name in files if name != left_out)
+        (CLUSTER / "kustomization.yaml").write_text(head + listed)
+        assert [rule for rule, _ in found()] == wanted
+
+
+def test_windows_that_are_applied_in_part_are_found_by_what_they_are(found: Found) -> None:
+    """Not by the names of their files, which somebody may have changed."""
+    rendered()
+    head = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
+    shutil.move("windows/north", CLUSTER / "windows")
+    (CLUSTER / "windows/kustomization.yaml").unlink()
+    listed = ""
+    for number, path in enumerate(sorted(Path(CLUSTER, "windows").iterdir())):
+        renamed = path.rename(path.with_name(f"{number}.yaml"))
+        if "kind: RoleBinding" not in renamed.read_text():
+            listed += f"- windows/{renamed.name}\n"
+    (CLUSTER / "kustomization.yaml").write_text(head + listed)
+    assert [rule for rule, _ in found()] == [WINDOWS_UNAPPLIED.id]
+
+
 def test_what_is_not_followed_may_apply_them(found: Found) -> None:
     """Then it is mentioned, and no error."""
     rendered()
