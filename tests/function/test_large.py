@@ -56,6 +56,7 @@ def test_a_scalar_of_100_megabytes(tmp_path: Path) -> None:
     assert b"x" * (100 * MEGABYTE) in (tmp_path / "out").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("small", "large"),
     [

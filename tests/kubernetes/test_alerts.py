@@ -281,6 +281,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 def test_alerts(tool: Callable[[str], Path], tmp_path: Path) -> None:
     """They fire when they should, and are quiet otherwise; promtool names the file of a case."""
     paths = [written(name, case, tmp_path) for name, case in CASES.items()]

@@ -57,6 +57,7 @@ def configuration(intervals: list[dict[str, object]]) -> str:
     )
 
 
+@pytest.mark.slow
 def test_amtool_takes_them(tool: Callable[[str], Path], tmp_path: Path) -> None:
     """Each is an interval that a route can name, and Grafana gets the same ones."""
     for name, policy in POLICIES.items():

@@ -126,6 +126,7 @@ def test_thousands_of_targets_fit() -> None:
     )
 
 
+@pytest.mark.slow
 def test_days_that_differ_too_much() -> None:
     """What would never fit is not worked out to its end: that would take gigabytes."""
     windows = {

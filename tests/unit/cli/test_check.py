@@ -247,6 +247,7 @@ def test_clusters_that_have_it_alike_are_one_report(
     ]
 
 
+@pytest.mark.slow
 def test_many_clusters_are_counted(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A line stays a line."""
     clusters = ", ".join(f"c{number}: {{interval: 30m}}" for number in range(200))

@@ -281,6 +281,7 @@ def test_a_dry_run_says_what_would_be_rendered(
     assert {path: path.read_bytes() for path in rendered.rglob("*.yaml")} == before
 
 
+@pytest.mark.slow
 def test_what_is_stale_is_rendered_though_the_policy_stays(
     rendered: Path, found: Found, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,6 +300,7 @@ def contents(repository: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in every}
 
 
+@pytest.mark.slow
 def test_to_end_and_to_prune_overrides_is_rendered_too(rendered: Path, found: Found) -> None:
     """What was rendered is what it was before the override."""
     before = contents(rendered)
@@ -312,6 +314,7 @@ def test_to_end_and_to_prune_overrides_is_rendered_too(rendered: Path, found: Fo
     assert found() == {}
 
 
+@pytest.mark.slow
 def test_from_another_directory(
     rendered: Path, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:

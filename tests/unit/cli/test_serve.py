@@ -161,6 +161,7 @@ def test_a_port_that_another_program_has(
     assert f"cannot listen at {LOCAL}, port {port}: Address" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_sign_ins_that_never_end_keep_nobody_out(repository: Path) -> None:
     """However many there are; each is closed once its time is up."""
     begun = b"POST /ui/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n"

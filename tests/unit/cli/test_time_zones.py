@@ -183,6 +183,7 @@ def test_a_time_without_an_offset_is_one_of_each_clusters_clock(
         assert calendar["from"].startswith("2026-12-20T09:00:00")
 
 
+@pytest.mark.slow
 def test_what_ends_today_has_not_ended(
     policy: Path, capsys: pytest.CaptureFixture[str], now: datetime
 ) -> None:
@@ -261,6 +262,7 @@ def test_holidays_are_of_this_year_and_the_next_wherever_it_is_read(
     assert {year for year in range(2000, 2050) if f'"{year}-' in printed} == wanted
 
 
+@pytest.mark.slow
 def test_old_suspensions_are_taken_over_until_a_day_of_the_policys_clock(
     tmp_path: Path, now: datetime
 ) -> None:

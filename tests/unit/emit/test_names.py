@@ -104,6 +104,7 @@ def test_names_are_unique_across_policies(
         assert mine.isdisjoint(theirs)
 
 
+@pytest.mark.slow
 @given(POLICIES, POLICIES)
 def test_names_are_unique_in_the_whole_cluster(
     one: tuple[str, str], other: tuple[str, str]

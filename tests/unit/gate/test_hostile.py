@@ -463,6 +463,7 @@ def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault)
         observe(INFRA, cluster.get(INFRA))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", [b"[],", b'{"":0},', b"[" * 800 + b"]" * 800 + b",", b'"",', b"0,"]
 )

@@ -70,6 +70,7 @@ def test_nothing_is_packed_while_a_change_is_made(serve: Serve, repository: Path
     assert counts == sorted(set(counts))
 
 
+@pytest.mark.slow
 def test_it_is_done_now_and_then(
     serve: Serve, repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:

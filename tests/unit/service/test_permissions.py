@@ -154,7 +154,8 @@ NEW = [("brandNew",), ("spec", "brandNew"), *((*path, "brandNew") for path in so
 IDENTITY = {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")}
 
 
-@pytest.mark.parametrize("scope", mostly_slow([Scope.WRITE, Scope.READ, Scope.ADMIN], every=3))
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", [Scope.WRITE, Scope.READ, Scope.ADMIN])
 def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Any) -> None:  # noqa: ANN401
     """Every field of the schema, for all clusters and for one, in a change and in a dry run."""
     client = serve(caller(scope))

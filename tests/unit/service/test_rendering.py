@@ -65,6 +65,7 @@ def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Any) -> 
     assert git("diff", "--stat", head.strip(), "HEAD") == ""
 
 
+@pytest.mark.slow
 def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
     """What one cluster's patch changes is rendered for that cluster alone."""
     for cluster in ("north", "south"):
@@ -142,6 +143,7 @@ def page(client: Any, query: str = "") -> str:  # noqa: ANN401
     return unescape(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "layout",
     [
@@ -385,6 +387,7 @@ def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
     return found
 
 
+@pytest.mark.slow
 def test_hours_end_as_early_as_targets_need(
     serve: Serve,
     repository: Path,
@@ -410,6 +413,7 @@ def test_hours_end_as_early_as_targets_need(
     assert (page.status, b"timeout-unknown" in page.body) == (200, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fleet", [False, True])
 def test_each_cluster_has_its_own_targets(
     serve: Serve,

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from effort import mostly_slow
 from twelve_zones import BASE, INSTANTS, POLICY, ZONES, local
 
 Client = Any
@@ -59,7 +58,8 @@ def instants(git: Git) -> tuple[datetime, datetime]:
     return begins, ends
 
 
-@pytest.mark.parametrize("now", mostly_slow(INSTANTS, 9), ids=lambda at: f"{at:%Y%m%dT%H%M}")
+@pytest.mark.slow
+@pytest.mark.parametrize("now", INSTANTS, ids=lambda at: f"{at:%Y%m%dT%H%M}")
 def test_rest_stops_all_at_once_until_one_instant(
     now: datetime, file: Path, git: Git, serve: Serve
 ) -> None:

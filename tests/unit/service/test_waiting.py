@@ -153,6 +153,7 @@ def test_more_commits_than_are_looked_at_are_said_to_be_more(
     assert found["notes"] == [f"at least {waiting.MOST_COMMITS} commits since it closed"]
 
 
+@pytest.mark.slow
 def test_what_the_targets_take_is_found(serve: Serve, flux: Callable[..., str]) -> None:
     """Of two commits, the one that changed what the Kustomization reads."""
     flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
@@ -199,6 +200,7 @@ def test_a_history_that_begins_later_is_not_counted(serve: Serve, git: Git) -> N
     assert "At least 1 commit to" in page
 
 
+@pytest.mark.slow
 def test_commits_for_others_are_not_said_to_be_none(serve: Serve, flux: Callable[..., str]) -> None:
     """The branch has one; it is the targets that take nothing of it."""
     flux("2026-12-11T09:00Z", "other/settings.yaml", f"{SETTINGS}# 1\n", "Of others")

@@ -370,6 +370,7 @@ def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> 
         was(repository, "evil")
 
 
+@pytest.mark.slow
 def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     """Ten trees that hold one another ten times are ten thousand million files.
 
