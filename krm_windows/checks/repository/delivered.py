@@ -224,7 +224,8 @@ def _has(item: Object, pointer: str) -> bool:
 
 def _altered(each: Kustomization, alteration: Alteration) -> Finding:
     """Report what becomes of windows between the rendered files and the cluster."""
-    effects = [f"removes, renames or moves {item}" for item in alteration.removed]
+    gone = some(list(map(str, alteration.removed)), _FEW)
+    effects = [f"removes, renames or moves {gone}"] if gone else []
     effects += (f"changes {some(paths, _FEW)} of {item}" for item, paths in alteration.changed)
     does = some(effects, _FEW)
     if alteration.path:
