@@ -514,6 +514,7 @@ def test_what_was_edited_after_it_was_rendered(judged: Judged, windows: dict[str
     assert judged({file: edited}) == [("delivery-changed", file, "annotations:")]
 
 
+@pytest.mark.slow
 def test_a_fleet_of_overlays_is_as_it_was_rendered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,6 +71,7 @@ def test_every_recipe_is_tried() -> None:
     assert len(RECIPES) == len(MEANT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heading", mostly_slow(MEANT, every=3))
 def test_a_recipe_is_open_when_its_heading_says(
     heading: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -567,6 +567,7 @@ def test_what_was_not_read_is_named(repository: Path, capsys: Capture) -> None:
     assert "`--source flux-system/team-0=.`" in out
 
 
+@pytest.mark.slow
 def test_it_renders_what_its_command_renders(repository: Path, capsys: Capture) -> None:
     """So that nothing is missing before a commit: `render` finds nothing to write."""
     explicit = "resources:\n- flux-system\n- apps.yaml\n"

@@ -118,6 +118,7 @@ def test_a_time_of_day_is_the_next_one_that_the_clocks_show(zone: str) -> None:
         assert ends == at, (now, clock)
 
 
+@pytest.mark.slow
 def test_a_date_and_a_time_are_of_the_clusters_clock(policy: Path) -> None:
     """A date is its whole day, as everywhere."""
     for cluster in ("kiritimati", "pago-pago"):

@@ -91,6 +91,7 @@ def test_names_are_valid_and_unique(
         assert len(name) <= LIMITS.get(kind, 63)
 
 
+@pytest.mark.slow
 @given(POLICIES, POLICIES, WINDOWS, WINDOWS)
 def test_names_are_unique_across_policies(
     one: tuple[str, str], other: tuple[str, str], windows: tuple[str, ...], others: tuple[str, ...]

@@ -82,6 +82,7 @@ def test_rest_stops_all_at_once_until_one_instant(
         assert calendar["from"].startswith(str(local(now, cluster).date()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["", "chicago", "kiritimati"])
 def test_the_form_confirms_and_makes_the_same_instant(
     cluster: str, file: Path, git: Git, serve: Serve

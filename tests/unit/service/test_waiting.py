@@ -236,6 +236,7 @@ def rounds(seconds: float) -> Iterator[None]:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_pages_say_what_is_known_and_do_not_wait(serve: Serve, flux: Callable[..., str]) -> None:
     """At first that somebody looks, then what waits; whatever was written stays a text."""
     flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", SCRIPT)
