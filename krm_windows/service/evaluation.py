@@ -4,9 +4,10 @@ What is kept is bounded, whatever callers ask for.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Decision
@@ -30,9 +31,18 @@ from krm_windows.system.git_branch import File
 # for each patch, so that a service has a bound whatever it is asked.
 _MOST_SOURCES = 128 << 20
 _MOST_TIMETABLES = 128 << 20
+_MOST_NAMED = 128 << 20
 # Measured: what Python takes for a policy that was read, beside its characters and for each.
 _VERSION = 10 << 10
 _GROWTH = 25
+_NAMED = 4
+
+
+class _Named(NamedTuple):
+    """The clusters that a policy names, each with its patch as JSON; what most questions need."""
+
+    build_for: str | None
+    patches: Mapping[str, str]
 
 
 class Evaluator:
@@ -47,10 +57,11 @@ class Evaluator:
         self._tip = tip
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
         self._timetables: Recent[Timetable] = Recent(_MOST_TIMETABLES)
+        self._named: Recent[_Named] = Recent(_MOST_NAMED)
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
-        return tuple(self._source(stored).patches)
+        return tuple(self._names(stored).patches)
 
     def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""
@@ -61,7 +72,7 @@ class Evaluator:
 
     def check(self, stored: Stored, cluster: str | None) -> None:
         """Raise Problem for a cluster that a policy does not name."""
-        named = self._source(stored).patches
+        named = self._names(stored).patches
         if cluster is not None and cluster not in named:
             detail = f"(it has {', '.join(named) or 'none'})"
             raise Problem(
@@ -74,17 +85,17 @@ class Evaluator:
         Raises Problem for a cluster that it does not name, and where it is wrong.
         """
         self.check(stored, cluster)
-        source = self._source(stored)
+        named = self._names(stored)
         # As a build does: the policy may say which cluster it is for.
-        name = cluster or source.build_for
+        name = cluster or named.build_for
         files: tuple[File, ...] = ()
         if self._renderer is not None and stored.may_close_by_targets:
             files = self._renderer.resource_files(self._tip(), stored, name)
         # What its hours depend on is the cluster's patch, of which a fleet has few.
-        patch = source.patches.get(name) if name is not None else None
-        key = (stored.identity, name if patch is None else json.dumps(patch, sort_keys=True), files)
+        key = (stored.identity, named.patches.get(name or "", name), files)
         found = self._timetables.get(key)
         if found is None:
+            source = self._source(stored)
             found = self._compiled(stored, source, name, files)
             self._timetables.put(key, found, _VERSION + _GROWTH * _own_length(source))
         # Another cluster with the same patch has the same hours.
@@ -132,6 +143,17 @@ class Evaluator:
         if not versions:
             raise _wrong(results, stored)
         return versions[0].timetable
+
+    def _names(self, stored: Stored) -> "_Named":
+        found = self._named.get(stored.identity)
+        if found is None:
+            source = self._source(stored)
+            patches = {
+                name: json.dumps(patch, sort_keys=True) for name, patch in source.patches.items()
+            }
+            found = _Named(source.build_for, patches)
+            self._named.put(stored.identity, found, _VERSION + _NAMED * len(stored.config.span))
+        return found
 
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
