@@ -32,7 +32,8 @@ from krm_windows.system.git_branch import File
 _MOST_SOURCES = 128 << 20
 _MOST_TIMETABLES = 128 << 20
 _MOST_NAMED = 128 << 20
-# Measured: what Python takes for a policy that was read, beside its characters and for each.
+# Measured: what Python takes for a policy that was read, beside its characters and for each; and
+# for the names and patches of its clusters.
 _VERSION = 10 << 10
 _GROWTH = 25
 _NAMED = 4

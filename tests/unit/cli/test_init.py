@@ -6,6 +6,7 @@ import pty
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -331,16 +332,21 @@ def test_lists_are_opened(kind: str, repository: Path, capsys: Capture) -> None:
     assert {"kind": "Kustomization", "names": ["apps"]} in policy_of(repository)["spec"]["targets"]
 
 
+@pytest.fixture
+def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The PATH has it; without it the test skips, or fails where tools are required."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
+
+
 @pytest.mark.parametrize(
     ("value", "does"),
     [("true", "keeps it closed for good"), ("false", "would undo every close")],
 )
+@pytest.mark.usefixtures("kustomize")
 def test_what_is_patched_is_left_out(
     value: str, does: str, repository: Path, capsys: Capture
 ) -> None:
     """Somebody decided it, and each value does something else; the rest is gated."""
-    if shutil.which("kustomize") is None:
-        pytest.skip("kustomize is not installed")
     patch = f"- {{op: add, path: /spec/suspend, value: {value}}}"
     text = (
         "resources: [flux-system, apps.yaml, jobs.yaml]\n"
