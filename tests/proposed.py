@@ -12,9 +12,8 @@ _CHANGES = {
         "rollout|run|scale|set|taint|uncordon"
     ),
     "flux": re.compile("create|delete|install|migrate|resume|suspend|uninstall"),
-    "krm-windows": re.compile("hold"),
 }
-_PROGRAM = re.compile(r"(?<![\w./-])(kubectl|flux|krm-windows) ")
+_PROGRAM = re.compile(r"(?<![\w./-])(kubectl|flux) ")
 _OPTION = re.compile(r"(?:(?:-n|--namespace|--context|--kubeconfig)[ =]\S+|-\S+) ")
 _CODE = re.compile(r"^```\w*\n(.*?)^```|`([^`]+)`", re.MULTILINE | re.DOTALL)
 

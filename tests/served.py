@@ -25,11 +25,9 @@ def _resource(plural: str, kind: str) -> Object:
     }
 
 
-RBAC = "rbac.authorization.k8s.io"
 GROUPS = {
     KUSTOMIZE: [_resource("kustomizations", "Kustomization")],
     "batch": [_resource("cronjobs", "CronJob"), _resource("jobs", "Job")],
-    RBAC: [_resource("roles", "Role"), _resource("rolebindings", "RoleBinding")],
 }
 PLURALS = {
     found["kind"]: (group, found["name"]) for group, every in GROUPS.items() for found in every

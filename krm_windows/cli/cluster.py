@@ -1,9 +1,9 @@
 """A policy and its cluster, as kubectl or a file of what it printed shows it."""
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from json import JSONDecodeError
 
@@ -19,7 +19,6 @@ from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 from krm_windows.schedule import wallclock, zones
 from krm_windows.status.failures import newest_pod, terminated
-from krm_windows.status.leftovers import Leftovers, is_labelled, selector
 from krm_windows.status.objects import LiveObject, closer, queries, read, windows
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
@@ -174,7 +173,6 @@ class PolicyInCluster:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
         found = judge(version, objects, at, has_asked=has_asked, has_windows=has_windows)
-        found = replace(found, leftovers=tuple(self._leftovers(found)))
         # Events and Pods are many, so they are read only when something should have run and has
         # not.
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
@@ -188,20 +186,7 @@ class PolicyInCluster:
             for state in terminated(pod) if pod else ():
                 where = (str(dig(pod, "metadata", key)) for key in ("namespace", "name"))
                 state["message"] = self._kubectl.log(*where)
-        explained = judge(version, more, at, has_asked=True, has_windows=has_windows)
-        return replace(explained, leftovers=found.leftovers)
-
-    def _leftovers(self, found: Report) -> Iterator[Leftovers]:
-        """Ask for what targets that are gone have left, if anything."""
-        for row in found.rows:
-            if row.state == "missing" and is_labelled(row.target):
-                left = Leftovers(row.target)
-                if not self.arguments.filename:
-                    with suppress(WorkspaceError):
-                        objects, complete = self._kubectl.labelled(selector(row.target))
-                        left = Leftovers(row.target, tuple(objects), complete)
-                if left.words:
-                    yield left
+        return judge(version, more, at, has_asked=True, has_windows=has_windows)
 
     def _willing(self, query: Query) -> list[LiveObject] | None:
         """Ask for what is not needed: who may not read it is shown the rest."""

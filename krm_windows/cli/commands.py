@@ -5,7 +5,6 @@ COMMANDS: dict[str, str] = {
     "migrate": "convert CronJobs that suspend and resume Flux objects into policies",
     "set": "change a policy's file with a patch, unless the result is invalid",
     "override": "open or close a policy for a while; list, end and prune overrides",
-    "hold": "keep a target of a cluster closed, whatever its policy says, or release it",
     "import": "print public holidays, or a calendar's events, as freezes or windows",
     "check": "check a policy over the coming years, or a whole repository",
     "diff": "show which hours a change to a policy opens and closes",

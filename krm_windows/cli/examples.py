@@ -20,11 +20,6 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows override windows/policy.yaml open --for 2h --reason 'Urgent fix'",
         "krm-windows override windows/policy.yaml --list",
     ),
-    "hold": (
-        """krm-windows hold Kustomization/apps -n flux-system --context north \\
-    --reason 'The press is being repaired'""",
-        "krm-windows hold ks/apps -n flux-system --context north --release",
-    ),
     "import": (
         "krm-windows import --holidays DE --subdivision BY --years 2027-2028",
         "krm-windows import company.ics --years 2027",

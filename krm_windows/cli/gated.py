@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
 
-# What a checkout came from: Git's own name for it.
+# Where a checkout came from, as Git calls it.
 _REMOTE = "origin"
 
 
@@ -132,26 +132,6 @@ def read(
             return Change(None, unknown=f"cannot read it: {error}")
 
     return policies, look
-
-
-def renewed(arguments: argparse.Namespace, forge: "Connected") -> argparse.Namespace:
-    """Return the arguments with the commit that the base has by now; by paths, as they are.
-
-    It is that of the branch that is checked out, or else is gated. Raises WorkspaceError.
-    """
-    found = argparse.Namespace(**vars(arguments))
-    # What names the branch is what its file said at first.
-    known = gate_configuration.read(arguments.config)
-    if arguments.base is not None:
-        found.base = git.name_of(Path(), arguments.base)
-    elif not known.paths:
-        found.base = git_program.fetch_branch(
-            Path(),
-            _REMOTE,
-            lambda: known.branches[0] if known.branches else forge.default_branch(),
-            forges.git_access(forge),
-        )
-    return found
 
 
 def _fetch(sha: str, arguments: argparse.Namespace, forge: "Connected | None") -> None:

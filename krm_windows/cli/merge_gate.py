@@ -2,8 +2,6 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -15,9 +13,8 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.plan import utc_edges
 from krm_windows.plan.timetable import covered
-from krm_windows.preview.versions import Choice, Version
+from krm_windows.preview.versions import Choice
 from krm_windows.schedule.timetable import Timetable
-from krm_windows.system.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from krm_windows.forge.connect import Connected
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from krm_windows.forge.merging import Merger
     from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
-
-_EVERY = timedelta(minutes=5)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -39,11 +34,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--print-schedule",
         action="store_true",
         help="print when to run it, as cron schedules in UTC",
-    )
-    how.add_argument(
-        "--watch",
-        action="store_true",
-        help="keep running: every five minutes and at edges",
     )
     how.add_argument(
         "--head",
@@ -67,27 +57,20 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
-    """Set the status of every open change, once or again and again."""
+    """Set the status of every open change."""
     asked = _of_event(arguments)
     if forges.is_named(asked) and not asked.print_schedule:
         # What is not installed is said before whatever is wrong with the repository.
         from krm_windows.forge import connect  # noqa: F401, PLC0415 - the extra `forge`
-    if asked.watch:
-        return _watch(asked, clock)
     with gated.based(asked) as found:
         return _run(found, clock)
 
 
-def _versions(arguments: argparse.Namespace) -> tuple[list[Version], ExitCode]:
-    # By the repository a policy counts for each cluster; by hand for one.
-    by_tree = not arguments.paths
-    every = by_tree and arguments.cluster is None
-    choice = Choice(arguments.cluster, every=every)
-    return previews.load(arguments.policies, choice, arguments)
-
-
 def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
-    versions, code = _versions(arguments)
+    # By the repository a policy counts for each cluster; by hand for one.
+    every = not arguments.paths and arguments.cluster is None
+    choice = Choice(arguments.cluster, every=every)
+    versions, code = previews.load(arguments.policies, choice, arguments)
     if not versions:
         return code
     if arguments.print_schedule:
@@ -96,69 +79,21 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         return code
     # A pipeline that is itself what is demanded needs neither a status nor a token.
     is_alone = arguments.head is not None and arguments.forge is None
-    forge = None if is_alone else _forge(arguments, clock)
+    if not is_alone and not forges.is_named(arguments):
+        raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
+    forge = None if is_alone else forges.connected(arguments, clock.sleep)
     policies, look = gated.read(versions, arguments, clock.now, forge)
     gate = None if forge is None else _gate(forge, policies, look, arguments)
     if gate is None or arguments.head is not None:
         return _answer(gate, policies, look, arguments, clock)
-    return _pass(gate, _merger(gate, arguments, clock), clock)
-
-
-def _forge(arguments: argparse.Namespace, clock: Clock) -> "Connected":
-    if not forges.is_named(arguments):
-        raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
-    return forges.connected(arguments, clock.sleep)
-
-
-def _watch(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
-    """Look at the open changes until the process is ended."""
-    from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
-
-    forge = _forge(arguments, clock)
-    gate: MergeGate | None = None
-    merger: Merger | None = None
-    # What keeps the tree that the gate reads.
-    with ExitStack() as kept:
-        while True:
-            try:
-                found = gated.renewed(arguments, forge)
-                # Paths are those of files that somebody may have edited.
-                if gate is None or not gate.base or gate.base != found.base:
-                    stack, based, gate = _renewed(found, forge, gate, clock)
-                    # What the gate before read is read no more.
-                    kept.close()
-                    kept.push(stack)
-                    if merger is None:
-                        merger = _merger(gate, based, clock)
-                    else:
-                        merger.gate = gate
-            except (ForgeError, InputError, WorkspaceError) as error:
-                if gate is None:
-                    raise
-                # A window still closes while the forge is away.
-                output.log(f"what the branch was still counts: {error}")
-            _pass(gate, merger, clock)
-            # An edge may be nearer than the next look at what is new.
-            _rest(gate, clock)
-
-
-def _renewed(
-    arguments: argparse.Namespace, forge: "Connected", before: "MergeGate | None", clock: Clock
-) -> "tuple[ExitStack, argparse.Namespace, MergeGate]":
-    """Return the gate that goes by the branch as it is now, and what keeps its tree.
-
-    Raises InputError where no policy is right.
-    """
-    with ExitStack() as stack:
-        based = stack.enter_context(gated.based(arguments))
-        versions, _ = _versions(based)
-        if not versions:
-            raise InputError("the policies of the branch are wrong")
-        policies, look = gated.read(versions, based, clock.now, forge)
-        gate = _gate(forge, policies, look, based)
-        if before is not None:
-            gate.known = before.known
-        return stack.pop_all(), based, gate
+    merger = _merger(gate, arguments, clock)
+    failed = False
+    for outcome in gate.run(clock.now):
+        failed = failed or outcome.error is not None
+        _tell(outcome, dry_run=gate.dry_run)
+    if merger is not None:
+        failed = _land(merger) or failed
+    return ExitCode.of(failed=failed)
 
 
 def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -252,24 +187,6 @@ def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "
     )
 
 
-def _pass(gate: "MergeGate", merger: "Merger | None", clock: Clock) -> ExitCode:
-    """Look at all changes once."""
-    from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
-
-    failed = False
-    try:
-        for outcome in gate.run(clock.now):
-            failed = failed or outcome.error is not None
-            _tell(outcome, dry_run=gate.dry_run)
-        if merger is not None:
-            failed = _land(merger) or failed
-    except ForgeError as error:
-        # `--watch` goes on: a forge that is away comes back.
-        output.log(str(error))
-        failed = True
-    return ExitCode.of(failed=failed)
-
-
 def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
     """Say what came of a change; what was said before is not repeated."""
     name = f"#{outcome.change.number} {outcome.change.sha[:12]}"
@@ -299,23 +216,11 @@ def _land(merger: "Merger") -> bool:
         change, result = landing.change, landing.result
         line = f"#{change.number} {change.sha[:12]} {words[result]}: {landing.words}"
         failed = failed or result is Result.FAILED
-        # A loop says it once.
-        if landing.is_new and result is Result.FAILED:
+        if result is Result.FAILED:
             output.log(line)
-        elif landing.is_new:
+        else:
             output.show_words(f"{escape.line(line)}\n")
     return failed
-
-
-def _rest(gate: "MergeGate", clock: Clock) -> None:
-    """Sleep until the next edge, or until it is time to look for new changes."""
-    began = clock.now()
-    again = began + _EVERY
-    # None where no policy opens or closes any more.
-    until = min(gate.edge(began) or again, again)
-    # A clock that was put back must not make the pause longer.
-    while began <= clock.now() < until:
-        clock.sleep_towards(until)
 
 
 def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:

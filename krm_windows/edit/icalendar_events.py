@@ -13,47 +13,34 @@ from krm_windows.edit import entries
 from krm_windows.edit.entries import DatedEntry, Field
 from krm_windows.schedule import zones
 
-# Far more than a company's closures take, and still read at once: bytes, events with time zones
-# and their parts, and changes of time zones.
+# Bytes: far more than a company's closures take, and still read at once.
 LARGEST = 1_000_000
-_MOST_COMPONENTS, _MOST_CHANGES = 20_000, 200
 # Without HOURLY, MINUTELY and SECONDLY (RFC 5545, 3.3.10), of which one rule makes millions.
 _FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 # A freeze at every hour of a day is none that people mean.
 _MOST_TIMES_A_DAY = 24
 _DAY = timedelta(days=1)
-# AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not
-# say is open there.
-_TYPE = "X-CALENDAR-TYPE"
-_OPEN, _CLOSED = "DEFAULT_OPEN", "DEFAULT_CLOSED"
-_FREEZES = "# Each event became a freeze, during which nothing changes"
+# Of a list of slots, freezes are the opposite.
 _COMMENTS = {
-    Field.FREEZES: f"{_FREEZES}.\n",
+    Field.FREEZES: "# Each event became a freeze, during which nothing changes; if changes may "
+    "happen only during the events, use `--windows`.\n",
     Field.WINDOWS: "# Each event became a window, outside of which nothing changes.\n",
 }
-# Of a list of slots, freezes are the opposite.
-_UNSAID = f"{_FREEZES}; if changes may happen only during the events, use `--windows`.\n"
 
 
 def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> str:
     """Write a calendar's events as `freezes`, or as `windows`, with a comment that says which.
 
-    `windows` is for a calendar that does not say it itself. Raises ValueError for what is no
-    calendar, a time zone that is unknown, or more than a policy can be read with.
+    Raises ValueError for what is no calendar, a time zone that is unknown, or more than a policy
+    can be read with.
     """
     calendar = _parsed(content)
-    with _as_value_errors():
-        said = _text(calendar, _TYPE).upper()
-    if said not in ("", _OPEN, _CLOSED):
-        raise ValueError(f"{_TYPE} is {said[:80]!r}; supported: {_OPEN} and {_CLOSED}")
-    if said == _OPEN and windows:
-        raise ValueError(f"{_TYPE} is {_OPEN}, so nothing may change during its events")
-    field = Field.WINDOWS if windows or said == _CLOSED else Field.FREEZES
+    # An AWS Change Calendar that is closed but for its events.
+    if not windows and "DEFAULT_CLOSED" in str(calendar.get("X-CALENDAR-TYPE")).upper():
+        raise ValueError("changes may happen only during its events: use --windows")
+    field = Field.WINDOWS if windows else Field.FREEZES
     found = entries.render(_events(calendar, years, field), field)
-    if not found:
-        return ""
-    comment = _COMMENTS[field] if windows or said else _UNSAID
-    return comment + found
+    return found and _COMMENTS[field] + found
 
 
 def _parsed(content: bytes) -> icalendar.Calendar:
@@ -72,20 +59,13 @@ def _parsed(content: bytes) -> icalendar.Calendar:
 
 def _check(calendar: icalendar.Calendar) -> None:
     """Raise ValueError for what is too much to expand, and for a time whose zone is unknown."""
-    components = list(calendar.walk())
-    changes = [each for each in components if each.name in ("STANDARD", "DAYLIGHT")]
-    if len(components) > _MOST_COMPONENTS or len(changes) > _MOST_CHANGES:
-        raise ValueError(
-            f"it has more than {_MOST_COMPONENTS} components, or {_MOST_CHANGES} changes of time "
-            "zones"
-        )
     own = {str(each.get("TZID")).strip("/") for each in calendar.walk("VTIMEZONE")}
     known = own.union(zones.names(), WINDOWS_TO_OLSON)
     # recurring-ical-events knows only IANA's here.
     default = _text(calendar, "X-WR-TIMEZONE")
     if default and default not in zones.names():
         raise ValueError(f'the time zone "{default[:80]}" is not an IANA name')
-    for component in components:
+    for component in calendar.walk():
         name = component.get("SUMMARY", component.get("UID", ""))
         title = f"{component.name} {str(name)[:80]!r}"
         # icalendar leaves out what it cannot read.

@@ -79,10 +79,6 @@ class MergeGate:
                 if each.branch in branches and each.sha not in heads
             }
             yield from pool.imap(partial(self._judge_group, now), groups.values())
-        # Of others nothing is asked any more.
-        met = {*heads, *groups}
-        for head in [each for each in self.known if each[1] not in met]:
-            del self.known[head]
 
     def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[PullRequest]:
         """Yield the open changes that are to be merged into a branch that counts.

@@ -1,7 +1,7 @@
 """Merging what is scheduled: changes with the label of a window, one at a time, oldest first."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -29,12 +29,11 @@ class Result(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What came of a change, and why; `is_new` where that was not said before."""
+    """What came of a change, and why."""
 
     change: PullRequest
     result: Result
     words: str
-    is_new: bool = True
 
 
 @dataclass
@@ -51,8 +50,6 @@ class Merger:
     timeout: timedelta
     method: Method | None = None
     approve_only: bool = False
-    # Of each commit, what came of it last: a loop says it once, and approves once.
-    _said: dict[str, Landing] = field(default_factory=dict)
 
     def run(self) -> Iterator[Landing]:
         """Merge what may be merged; end after the first change that fails.
@@ -62,7 +59,6 @@ class Merger:
         # The list is read before the first merge, as a merge moves what a page has.
         changes = [each for each in self.gate.changes() if self.gate.is_scheduled(each)]
         failed: PullRequest | None = None
-        said: dict[str, Landing] = {}
         for change in changes:
             # What comes behind may need it, as its author has put it behind.
             if failed is not None:
@@ -72,9 +68,7 @@ class Merger:
                 landing = self._landing(change)
             if landing.result is Result.FAILED:
                 failed = change
-            said[change.sha] = landing
-            yield replace(landing, is_new=self._said.get(change.sha) != landing)
-        self._said = said
+            yield landing
 
     def _landing(self, change: PullRequest) -> Landing:
         # Whatever is wrong with one change is its answer; what is wrong with the list is not.
@@ -158,7 +152,5 @@ class Merger:
         """Approve a change at the commit that was judged, once."""
         if self.gate.dry_run:
             return Landing(change, Result.READY, words)
-        before = self._said.get(change.sha)
-        if before is None or before.result is not Result.APPROVED:
-            self.gate.forge.approve(change, words)
+        self.gate.forge.approve(change, words)
         return Landing(change, Result.APPROVED, words)

@@ -39,7 +39,7 @@ class Writer(IntEnum):
 
     GATE = auto()  # before Flux, which may own the same field with the same value
     OTHER = auto()
-    HOLD = auto()  # `krm-windows hold`, for a person
+    HOLD = auto()  # a person, by kubectl
     UNKNOWN = auto()  # nobody is recorded
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 MANAGER = "krm-windows"  # of the fields that are patched
-HOLDER = "krm-windows-hold"  # of what `krm-windows hold` writes for a person
+HOLDER = "krm-windows-hold"  # by which a person sets a hold
 _NESTED = 250_000  # maps and lists in a text: a million empty ones are 100 MiB in memory
 
 

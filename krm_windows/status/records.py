@@ -33,16 +33,6 @@ def status(report: Report, at: datetime, asked: datetime | None = None) -> Recor
             "by": failure.by,
             "message": failure.words,
         },
-        "leftovers": [
-            {
-                "target": str(each.target),
-                # Null where nobody asked the cluster.
-                "objects": each.objects,
-                "complete": each.complete,
-                "command": each.command,
-            }
-            for each in report.leftovers
-        ],
         "targets": [_target(row, tz) for row in report.rows],
     }
 

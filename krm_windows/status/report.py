@@ -18,7 +18,6 @@ from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.status.delivery import UNKNOWN, Delivery, compare
 from krm_windows.status.failures import Failure, newest
-from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.runs import Run, last
 
@@ -106,8 +105,6 @@ class Report:
     """Whether the cluster has these windows."""
     failure: Failure | None = None
     """What kept a run from running since the last one that succeeded."""
-    leftovers: tuple[Leftovers, ...] = ()
-    """What targets that are gone have left in the cluster."""
     has_jobs: bool = True
     """Whether Jobs or CronJobs were read: else nobody knows of runs."""
 

@@ -36,7 +36,6 @@ def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
     delivery = f"{where.cluster}: {report.delivery.words(report.timetable.zone)}"
     lines = [*broken([*said, escape.line(delivery)], width), "", *_table(report, at, width)]
     lines += map(escape.line, report.stopped)
-    lines += (escape.line(each.words) for each in report.leftovers)
     if ends := ends_soon(at):
         lines.append(f"the policy is {ends}")
     if failure := report.failure:

@@ -6,7 +6,7 @@ Whatever is only read is read without it (`git_objects`).
 import base64
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -184,20 +184,6 @@ def fetch_commit(directory: Path, remote: str, commit: str, access: Access | Non
     objects = Objects(directory)
     if objects.kind(commit)[0] != "commit":
         _fetch(objects, remote, commit, access)
-
-
-def fetch_branch(
-    directory: Path, remote: str, name: Callable[[], str], access: Access | None = None
-) -> str:
-    """Fetch the branch that is checked out, or else one of a name; return its commit.
-
-    Raises WorkspaceError.
-    """
-    objects = Objects(directory)
-    branch = objects.head() or name()
-    kept = f"refs/krm-windows/{branch}"
-    _fetch(objects, remote, f"+refs/heads/{branch}:{kept}", access)
-    return objects.commit_of(kept)
 
 
 def _fetch(objects: Objects, remote: str, what: str, access: Access | None) -> None:

@@ -1,11 +1,10 @@
-"""kubectl, which asks and patches: it knows the user's clusters and how to sign in to them.
+"""kubectl, which asks: it knows the user's clusters and how to sign in to them.
 
 For that it has the user's environment; it has no terminal and no standard input. What a policy says
 reaches it only as what it is: names, a namespace and labels, each checked by its grammar, and none
 where kubectl looks for options.
 """
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -43,7 +42,7 @@ class Query:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> list[str]:
-        """Return the arguments of `kubectl get`, or of `kubectl patch`.
+        """Return the arguments of `kubectl get`.
 
         Raises WorkspaceError where one is not what it should be.
         """
@@ -77,55 +76,11 @@ class Kubectl:
         """
         return self._printed("get", "--ignore-not-found", *_AS_JSON, *query.arguments())
 
-    def patch(self, query: Query, patch: Mapping[str, object], manager: str) -> str:
-        """Apply a JSON merge patch (RFC 7386) as a field manager; return the object as JSON.
-
-        Raises `WorkspaceError` as `get` does.
-        """
-        options = ("--type=merge", f"--field-manager={manager}", f"--patch={json.dumps(patch)}")
-        return self._printed("patch", *options, *_AS_JSON, *query.arguments())
-
     def log(self, namespace: str, pod: str) -> str:
         """Return the end of what a Pod has logged. Raises `WorkspaceError` as `get` does."""
         _check(namespace, pod)
         options = (f"--namespace={namespace}", "--tail=1000", "--limit-bytes=1000000")
         return self._printed("logs", *options, "--", pod)
-
-    def user(self) -> str | None:
-        """Return by which name the API server knows the user, None where it does not say."""
-        try:
-            ended = self._run("auth", "whoami", "--output=jsonpath={.status.userInfo.username}")
-        except WorkspaceError:
-            return None
-        return ended.output.decode(errors="replace").strip() or None
-
-    def labelled(self, labels: Mapping[str, str]) -> tuple[list[str], bool]:
-        """Return every object of any kind that has labels, and whether every kind was listed.
-
-        Each is `Kind namespace/name`, or `Kind name`. Of kinds that the user may not list nothing
-        is known. Raises `WorkspaceError` where there is no kubectl, or it lists no kinds.
-        """
-        listed = self._run("api-resources", "--verbs=list", "--output=name")
-        kinds = listed.output.decode(errors="replace").split()
-        if not kinds:
-            raise WorkspaceError(_words(listed.complaint))
-        columns = "KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name"
-        ended = self._run(
-            "get",
-            "--all-namespaces",
-            "--ignore-not-found",
-            "--no-headers",
-            f"--output=custom-columns={columns}",
-            _selector(labels),
-            "--",
-            ",".join(kinds),
-        )
-        objects = []
-        for line in filter(str.strip, ended.output.decode(errors="replace").splitlines()):
-            kind, *place = line.split()
-            # A cluster-scoped object has no namespace.
-            objects.append(f"{kind} {'/'.join(part for part in place if part != '<none>')}")
-        return objects, listed.code == 0 and ended.code == 0
 
     def date(self) -> str | None:
         """Return the `Date` of an answer of the API server, which shows its clock.

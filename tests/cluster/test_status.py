@@ -6,6 +6,7 @@ By the kubectl of an administrator, and of somebody without rights.
 import json
 from pathlib import Path
 
+import proposed
 from environment import APPS, Environment, Object, eventually, far_window
 from lab.settings import ADMIN
 
@@ -41,9 +42,10 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     code, found, said = status(env)
     assert (code, row(found), said) == (0, ("closed", "closed", by_windows(env)), "")
     assert found["targets"][0]["until"] == found["desired"]["until"]
-    env.shell(f"krm-windows hold ks/{APPS} -n flux-system --by anna --reason 'The press is stuck'")
+    [hold] = proposed.commands("docs/how-to/when-something-is-wrong.md", "kubectl patch")
+    env.shell(hold)
     assert row(status(env)[1])[2] == {"kind": "Hold", "reason": env.hold()}
-    assert str(env.hold()).endswith(": The press is stuck")
+    assert str(env.hold()).endswith(": the press is being repaired")
     env.shell(f"flux resume kustomization {APPS} -n flux-system")
     code, found, _ = status(env)
     assert (code, row(found)) == (1, ("open", "closed", {"kind": "Hold", "reason": env.hold()}))

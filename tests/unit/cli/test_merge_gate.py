@@ -7,8 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -29,30 +28,6 @@ THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
 MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
 
 
-class EnoughError(Exception):
-    """The test has seen enough of a loop without end."""
-
-
-@dataclass
-class Hands:
-    """A clock whose hands sleeping turns, for so many sleeps."""
-
-    at: datetime
-    sleeps: int = 0
-    stops: list[datetime] = field(default_factory=list)
-
-    def now(self) -> datetime:
-        """Read it."""
-        return self.at
-
-    def sleep(self, seconds: float) -> None:
-        """Turn it."""
-        if len(self.stops) == self.sleeps:
-            raise EnoughError
-        self.at += timedelta(seconds=seconds)
-        self.stops.append(self.at)
-
-
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A forge of each kind, with a change that is gated and one that is not."""
@@ -70,12 +45,11 @@ def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def gated(server: Server, *options: str, hands: Hands | None = None) -> ExitCode:
+def gated(server: Server, *options: str, at: datetime = THURSDAY) -> ExitCode:
     """Call the command."""
     where = ("--forge", server.kind, "--repo", "acme/fleet", "--url", server.address)
     arguments = ["merge-gate", "policy.yaml", *where, *configured(options)]
-    turned = hands or Hands(THURSDAY)
-    clock = Clock(turned.now, turned.sleep)
+    clock = Clock(lambda: at)
     return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
 
 
@@ -98,7 +72,7 @@ def test_changes_wait_by_path(server: Server, capsys: pytest.CaptureFixture[str]
     assert said.err == ""
     assert gated(server, "paths: [apps/*]") == 0
     assert capsys.readouterr().out == ""
-    assert gated(server, "paths: [apps/*]", hands=Hands(MONDAY)) == 0
+    assert gated(server, "paths: [apps/*]", at=MONDAY) == 0
     assert states(server) == {"a": "success", "b": "success"}
 
 
@@ -196,16 +170,6 @@ def test_many_changes_are_asked_for_at_the_same_time(server: Server, count: int)
     found = [server.latest(each.sha)["state"] for each in server.pulls]
     assert found == ["success", "pending"] * (count // 2)
     assert max(most) == 4
-
-
-def test_a_watch_sets_it_at_the_edge(server: Server) -> None:
-    """And looks for new changes every five minutes."""
-    hands = Hands(MONDAY - timedelta(minutes=7), sleeps=5)
-    with pytest.raises(EnoughError):
-        gated(server, "paths: [apps/*]", "--watch", hands=hands)
-    assert states(server) == {"a": "success", "b": "success"}
-    minutes = [(each - MONDAY) // timedelta(minutes=1) for each in hands.stops]
-    assert minutes == [-5, -3, -2, 0, 2]
 
 
 def test_a_schedule_meets_every_edge(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -565,50 +565,6 @@ def test_open_changes_are_compared_as_commits(
         assert states == ["success", "pending", "pending"]
         assert "; changes charts/lib" in server.latest(shas[1])["description"]
         assert "cannot read it: ffffffffffff" in server.latest(shas[2])["description"]
-
-
-class EnoughError(Exception):
-    """The test has seen enough of a loop without end."""
-
-
-def test_a_watch_goes_by_what_the_branch_is(
-    repository: Repository,
-    kind: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """In each round anew; where it cannot be read, by what it was."""
-    sha = change(repository, {"live/map.yaml": OTHER})
-    repository.checkout(repository.base)
-    clone = repository.cloned(tmp_path / "clone")
-    monkeypatch.chdir(clone)
-    said = []
-    with serving(kind, Pull(1, sha, ("docs/other.md",))) as server:
-
-        def sleep(_: float) -> None:
-            hands[0] += timedelta(minutes=10)
-            said.append(server.latest(sha)["state"])
-            if len(said) == 1:
-                # Somebody else's, too, is corrected.
-                server.statuses[sha].append({**server.latest(sha), "state": "pending"})
-            elif len(said) == 2:
-                more = GATING.replace("names: [apps]", "names: [apps, live]")
-                files = {"clusters/north/policy.yaml": more, "windows/policy.yaml": more}
-                repository.branch("main", change(repository, files))
-            elif len(said) == 3:
-                repository.branch("main", change(repository, {"windows/policy.yaml": "no: policy"}))
-            else:
-                raise EnoughError
-
-        arguments = ["merge-gate", "windows/policy.yaml", "--forge", kind, "--repo", "acme/fleet"]
-        arguments += ["--url", server.address, "--watch"]
-        found = parser(COMMANDS, arguments).parse_args(arguments)
-        hands = [THURSDAY]
-        with pytest.raises(EnoughError):
-            merge_gate.run(found, Clock(lambda: hands[0], sleep))
-        assert said == ["success", "success", "pending", "pending"]
-        assert "no policy" not in capsys.readouterr().out
 
 
 def test_a_source_that_may_be_this_repository_is_unknown(

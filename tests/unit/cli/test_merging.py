@@ -360,25 +360,6 @@ def test_a_forge_that_fails_ends_it(server: Server, said: Callable[[], str]) -> 
     assert "failed (500)\n" in said()
 
 
-def test_a_loop_says_once_what_waits(server: Server, said: Callable[[], str]) -> None:
-    """And merges when the window opens, having failed before."""
-    hands = Hands(datetime(2026, 12, 21, 6, 50, tzinfo=UTC))
-    seen: list[str] = []
-
-    def meanwhile() -> None:
-        seen.append(said())
-        if len(seen) == 10:
-            raise KeyboardInterrupt
-
-    hands.meanwhile = meanwhile
-    with pytest.raises(KeyboardInterrupt):
-        gated(server, "merge: true", "--watch", hands=hands)
-    lines = "".join(seen)
-    assert lines.count("#1 aaaaaaaaaaaa not merged: closed until") == 1
-    assert lines.count("#1 aaaaaaaaaaaa merged: open until") == 1
-    assert len(server.merged) == 2
-
-
 def test_an_answer_that_is_lost_is_looked_for(server: Server, said: Callable[[], str]) -> None:
     """The merge is not sent again; if it has happened all is well."""
     sent = []

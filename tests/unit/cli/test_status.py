@@ -626,68 +626,6 @@ def test_a_terminal_that_is_narrower_than_the_table(
     assert max(map(len, block)) <= columns
 
 
-LABELS = "kustomize.toolkit.fluxcd.io/name=apps,kustomize.toolkit.fluxcd.io/namespace=flux-system"
-# Answers as kubectl does: two kinds, an object of each with the labels, and no target.
-GONE = f"""\
-case "$*" in
-*api-resources*) printf 'configmaps\\nnamespaces\\n' ;;
-*custom-columns*"--selector={LABELS} -- configmaps,namespaces") {{}} ;;
-*raw=*) exit 1 ;;
-*) echo '{{{{"kind": "List", "items": []}}}}' ;;
-esac
-"""
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (
-            "echo 'ConfigMap   shop     web'; echo 'Namespace   <none>   shop'",
-            (
-                "Kustomization flux-system/apps is gone: what it applied is still there, "
-                "managed by nothing: ConfigMap shop/web, Namespace shop; list it all with: "
-            ),
-        ),
-        ("true", ""),
-        (
-            "echo 'secrets is forbidden' >&2; exit 1",
-            (
-                "Kustomization flux-system/apps is gone: if it was removed while it was closed, "
-                "what it applied is still there; list it all with: kubectl get $("
-            ),
-        ),
-    ],
-)
-def test_what_a_target_that_is_gone_has_left(
-    answer: str,
-    words: str,
-    kubectl: Callable[[str], None],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Flux removes nothing for one that was suspended; who may not list all is told how."""
-    kubectl(GONE.format(answer))
-    assert main(["status", "policy.yaml", "--at", CLOSED]) == 1
-    printed = capsys.readouterr().out
-    assert " missing " in printed
-    [said] = [line for line in printed.splitlines() if "is gone" in line] or [""]
-    assert said.startswith(words)
-    assert bool(words) == bool(said)
-    assert not said or said.endswith(f"-l {LABELS}")
-
-
-def test_a_file_does_not_say_what_is_left(status: Status) -> None:
-    """Nobody was asked, so the command is all there is to say; a source leaves nothing."""
-    _, printed = status(CLOSED, live(name="infra"), options=("-o", "json"))
-    [left] = json.loads(printed)["leftovers"]
-    assert (left["target"], left["objects"]) == ("Kustomization flux-system/apps", None)
-    sources = POLICY.replace("kind: Kustomization", "kind: GitRepository")
-    _, printed = status(CLOSED, live(), policy=sources, options=("-o", "json"))
-    assert json.loads(printed)["leftovers"] == []
-    # It may be in the cluster all the same.
-    _, printed = status(CLOSED, live(name="infra"))
-    assert "Kustomization flux-system/apps was not found: " in printed
-
-
 def gate(policy: str = POLICY, changed: str = "2026-11-21T09:02:00Z") -> LiveObject:
     """Return the ConfigMap of a policy's gate as the API server gives it."""
     versions, _ = Source(KubeObject.parse(policy.encode()), []).versions(Choice())
