@@ -63,6 +63,7 @@ FILES = {
     "new.yaml": POLICY.replace("Thu 17:00", "Fri 12:00"),
     "patch.json": '{"spec": {"windows": {"office": {"closes": "Fri 12:00"}}}}',
     "classes.yaml": CLASSES,
+    ".github/merge-gate.yaml": "clusters: clusters/*\n",
     "company.ics": CALENDAR.replace("\n", "\r\n"),
     "clusters/north/flux-system.yaml": SYNC,
     "clusters/north/apps.yaml": APPS,
@@ -165,7 +166,7 @@ def test_it_runs_as_it_is_shown(command: str, surroundings: dict[str, str]) -> N
     for example in EXAMPLES[command]:
         subprocess.run("git clean -fdq && git checkout -q .", shell=True, check=True)  # noqa: S602
         # The one address that has to be somebody's.
-        script = example.replace("https://gitea.example.com", surroundings["FORGE"])
+        script = example.replace("https://gitea.example.com/api/v1", surroundings["FORGE"])
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],
             env=surroundings,
