@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from krm_windows import rules
 from krm_windows.gate.annotations import CLOSED_BY, HOOKS
 from krm_windows.inventory import file_of, ref_of
-from krm_windows.krm import KubeObject
+from krm_windows.krm import KubeObject, mentioning
 from krm_windows.results import Result
 
 # What the names of both have in common: an object without it need not be read.
-_SHARED = "krm-windows.dev/"
+SHARED = "krm-windows.dev/"
 # The annotations of an object, and those of what Flux applies or Helm renders for it.
 _PLACES = (("metadata", "annotations"), ("spec", "commonMetadata", "annotations"))
 
@@ -21,25 +21,18 @@ MESSAGE = (
 
 def check(items: Iterable[KubeObject]) -> Iterator[Result]:
     """Yield each annotation in Git that only the gate writes, under whatever digest."""
-    for item in items:
+    for item in mentioning(items, SHARED):
         for path in paths(item):
             yield rules.ANNOTATION_IN_GIT.result(
-                MESSAGE,
-                path=path,
-                ref=ref_of(item),
-                file=file_of(item),
+                MESSAGE, path=path, ref=ref_of(item), file=file_of(item)
             )
 
 
 def paths(item: KubeObject) -> Iterator[str]:
     """Yield the paths of such annotations in an object."""
-    if not item.mentions(_SHARED):
-        return
     for place in _PLACES:
         found = item.get(*place)
-        if not isinstance(found, dict):
-            continue
-        for key in sorted(found):
-            # What follows is a digest of the policy's name: `closed-by.krm-windows.dev/3f2a…`.
+        # What follows is a digest of the policy's name: `closed-by.krm-windows.dev/3f2a…`.
+        for key in sorted(found) if isinstance(found, dict) else ():
             if key.startswith((CLOSED_BY, HOOKS)):
                 yield ".".join((*place, key))

@@ -167,15 +167,15 @@ class KubeObject:
 
     def mentions(self, *texts: str) -> bool:
         """Say whether a key or value may have one of `texts`: cheap, and never wrongly False."""
+        return next(mentioning([self], *texts), None) is not None
+
+    def has_any(self, texts: Iterable[bytes]) -> bool:
+        """Say whether one of some texts is in its own, letter by letter."""
         source, start, end = self.source, self.start, self.end
         if self._text is not None:
             source, start, end = self.span, 0, len(self.span)
-        # Behind a backslash any character may be as its number (`\u0041`).
-        if source.find(b"\\", start, end) >= 0:
-            return True
-        for text in texts:
-            # What has blanks or quotes may be folded or escaped in YAML.
-            if _NOT_LITERAL.search(text) or source.find(text.encode(), start, end) >= 0:
+        for text in texts:  # noqa: SIM110 - most objects of a large stream are asked in vain
+            if source.find(text, start, end) >= 0:
                 return True
         return False
 
@@ -287,4 +287,9 @@ def _line_of(key: str, column: int) -> re.Pattern[bytes]:
 
 def mentioning(items: Iterable[KubeObject], *texts: str) -> Iterator[KubeObject]:
     """Give the objects that may mention one of some texts: most are in none of them."""
-    return (item for item in items if item.mentions(*texts))
+    # What has blanks or quotes may be folded or escaped in YAML.
+    if any(map(_NOT_LITERAL.search, texts)):
+        return iter(items)
+    # Behind a backslash any character may be as its number (`\u0041`).
+    sought = [b"\\", *map(str.encode, texts)]
+    return (item for item in items if item.has_any(sought))

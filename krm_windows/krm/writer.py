@@ -41,18 +41,10 @@ _WORDS = frozenset(
 )
 # What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to
 # YAML and to JSON.
-_UNPRINTABLE = f"\t{HIDDEN}"
-_ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
-_UNLITERAL = re.compile(f"[{_UNPRINTABLE}]")
+_UNPRINTABLE = re.compile(f"[\t{HIDDEN}]")
 # In a literal block a line of blanks alone would lose them.
 _BLANK_LINE = re.compile("(?:^|\n) +(?:\n|$)")
-_SHORT = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\n": "\\n",
-    "\t": "\\t",
-    "\r": "\\r",
-}
+_SHORT = {"\t": "\\t", "\r": "\\r"}
 _BOOLEANS = {True: "true", False: "false"}
 # libyaml reads a key without `?` up to 1024 characters.
 _KEY_LENGTH = 1000
@@ -104,7 +96,8 @@ def inline(value: object) -> str:
 
 def quote(text: str) -> str:
     """Write a text between double quotes."""
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    shown = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{_UNPRINTABLE.sub(_escape, shown)}"'
 
 
 def flow(value: object, text: Callable[[str], str] = quote) -> str:
@@ -157,7 +150,7 @@ def _is_literal(text: str) -> bool:
     # A reader detects the indentation from the first line.
     if text[0] in " \n":
         return False
-    return not _UNLITERAL.search(text) and not _BLANK_LINE.search(text)
+    return not _UNPRINTABLE.search(text) and not _BLANK_LINE.search(text)
 
 
 def _indented(block: Iterable[str], pad: str = "  ") -> Iterator[str]:

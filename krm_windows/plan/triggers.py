@@ -110,20 +110,34 @@ def _window(
     if not isinstance(rule.begins, Recurrence):
         return
     name = rule.key
-    given = wording.given.get(rule.name, CronJobNames())
+    given = wording.given.get(rule.name)
     words = wording.words.get(rule.name, name)
     zone = timetable.time_zone
     # A schedule that the policy itself has is kept as it is written, as a person knows it again.
     opens = wording.schedules.get((rule.name, "opens"))
     if opens is None:
         opens = covering.cover(rule.begins, covering.moments(rule.begins))
-    yield Trigger(f"open-{name}", opens, zone, f"opens {words}", given.open, edge=Edge.OPENING)
+    yield Trigger(
+        f"open-{name}",
+        opens,
+        zone,
+        f"opens {words}",
+        given.open if given else None,
+        edge=Edge.OPENING,
+    )
     closes = wording.schedules.get((rule.name, "closes"))
     # One that is moved ahead by `closesEarly` is not what was written, and no fields are moved
     # alone.
     if closes is None or timetable.closes_early:
         closes = _closing(rule.begins, rule.ends, timetable.closes_early)
-    yield Trigger(f"close-{name}", closes, zone, f"closes {words}", given.close, edge=Edge.CLOSING)
+    yield Trigger(
+        f"close-{name}",
+        closes,
+        zone,
+        f"closes {words}",
+        given.close if given else None,
+        edge=Edge.CLOSING,
+    )
 
 
 def _closing(begins: Recurrence, ends: End, early: timedelta) -> str:

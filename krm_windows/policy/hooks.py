@@ -72,7 +72,7 @@ class Hook(Part):
         description="The service account it runs as; default: none, and no token is mounted.",
     )
     resources: Resources = Field(
-        default_factory=Resources,
+        default_factory=Resources.model_construct,
         description="Requests and limits of its Pod; "
         "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and "
         "256Mi disk.",

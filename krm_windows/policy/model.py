@@ -227,7 +227,7 @@ class Actuator(Part, json_schema_extra=_IMAGE_BY_DIGEST):
         default=(), description="Names of Secrets to pull it with."
     )
     resources: Resources = Field(
-        default_factory=Resources,
+        default_factory=Resources.model_construct,
         description=(
             "Requests and limits of the gate's Pods, to fit the ResourceQuota and LimitRange of "
             "the namespace; default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 "
@@ -325,7 +325,7 @@ class Spec(Part, json_schema_extra=_NO_WINDOWS):
         description="Whether a target that was never applied is applied while closed.",
     )
     actuator: Actuator = Field(
-        default_factory=Actuator, description="What opens and closes the targets."
+        default_factory=Actuator.model_construct, description="What opens and closes the targets."
     )
     hooks: Hooks | None = Field(
         default=None, description="Jobs that run around every occurrence, in a separate namespace."

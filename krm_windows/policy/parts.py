@@ -5,6 +5,7 @@ pydantic's own. What it refuses comes back as findings, each with its path.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,9 @@ from krm_windows import rules
 from krm_windows.policy.findings import Finding, RefusedError, closest
 
 Schema = dict[str, Any]
+
+# What a policy means depends on no plugin of pydantic that some other package brings along.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class Context(NamedTuple):

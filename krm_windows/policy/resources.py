@@ -47,8 +47,12 @@ class Amounts(Part):
 class Resources(Part):
     """What a container asks for, and what it may use up; what is not given is the default."""
 
-    requests: Amounts = Field(default_factory=Amounts, description="What a node must have free.")
-    limits: Amounts = Field(default_factory=Amounts, description="The most it may use.")
+    requests: Amounts = Field(
+        default_factory=Amounts.model_construct, description="What a node must have free."
+    )
+    limits: Amounts = Field(
+        default_factory=Amounts.model_construct, description="The most it may use."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

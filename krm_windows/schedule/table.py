@@ -5,7 +5,7 @@ rules and until when reads a table. Days are counted as `date.toordinal` does, m
 midnight on; a set of minutes is the bits of a number, the first minute the lowest.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import IntEnum
 from functools import lru_cache, reduce
@@ -34,8 +34,8 @@ _BESIDE = (
 )
 Minutes: TypeAlias = int
 """Minutes of a day, as bits."""
-_Shown: TypeAlias = tuple[Part, int, int]
-"""A part of a UTC day, with the numbers of the wall-clock days that are shown in it."""
+_Around: TypeAlias = tuple[int, int, int]
+"""The numbers of a wall-clock day, of the one before it, and of the one after it."""
 
 
 class Made(NamedTuple):
@@ -128,36 +128,33 @@ def _recurring(
                 on_days[day].append(of_rule[minutes])
     # Few days differ, so few are worked out.
     numbers: dict[tuple[Covered, ...], int] = {}
-    number = {day: numbers.setdefault(tuple(of), len(numbers)) for day, of in on_days.items()}
+    number = [numbers.setdefault(tuple(on_day), len(numbers)) for on_day in on_days.values()]
     different = tuple(numbers)
-    worked: dict[tuple[_Shown, ...], tuple[Covered, ...]] = {}
+    worked: dict[tuple[tuple[Part, ...], _Around], tuple[Covered, ...]] = {}
     found = []
-    for day in days:
-        shown = tuple(
-            [
-                (part, number[day + part.shown // DAY], number[day + part.shown // DAY + 1])
-                for part in clock.parts(day)
-            ]
-        )
-        if shown not in worked:
-            worked[shown] = _in_utc(shown, different)
-            most -= len(worked[shown])
+    # In a UTC day the clocks show something of the wall-clock day before, of that day, and of the
+    # next.
+    around = zip(number[1:], number[2:], number[3:], strict=False)
+    for key in zip(map(clock.parts, days), around, strict=False):
+        if key not in worked:
+            parts, shown = key
+            worked[key] = _in_utc(parts, [different[each] for each in shown])
+            most -= len(worked[key])
             if most < 0:
                 raise TooManySpansError
-        found.append(worked[shown])
+        found.append(worked[key])
     return found
 
 
-def _in_utc(
-    parts: tuple[_Shown, ...], different: tuple[tuple[Covered, ...], ...]
-) -> tuple[Covered, ...]:
-    """Turn what is covered of wall-clock days into what is covered of a UTC day."""
+def _in_utc(parts: tuple[Part, ...], around: Sequence[tuple[Covered, ...]]) -> tuple[Covered, ...]:
+    """Turn what is covered of three wall-clock days into what is covered of the UTC day amid."""
     minutes: dict[tuple[Rank, str], Minutes] = {}
-    for part, today, tomorrow in parts:
+    for part in parts:
         whole = bits.below(part.length)
-        for later, day in ((0, today), (DAY, tomorrow)):
-            for rank, rule, on_day in different[day]:
-                shown = on_day << later >> part.shown % DAY
+        for midnight, on_wall_day in zip((-DAY, 0, DAY), around, strict=True):
+            for rank, rule, on_day in on_wall_day:
+                ahead = part.shown - midnight
+                shown = on_day >> ahead if ahead > 0 else on_day << -ahead
                 if not part.runs:
                     # What holds at the minute that is shown holds for as long as it is shown.
                     shown = whole if shown & 1 else 0
@@ -243,10 +240,9 @@ def opened(pattern: Pattern) -> Minutes:
 
 def edges(days: Table) -> Iterator[tuple[int, Minutes, Minutes]]:
     """Yield each day but the first, the minutes at which it opens in it, and at which it closes."""
-    for number, (before, pattern) in enumerate(pairwise(days.days), days.first + 1):
-        now = opened(pattern)
+    for number, (before, now) in enumerate(pairwise(map(opened, days.days)), days.first + 1):
         # In the minute before each.
-        was = now << 1 & FULL | opened(before) >> DAY - 1
+        was = now << 1 & FULL | before >> DAY - 1
         yield number, now & ~was, was & ~now
 
 

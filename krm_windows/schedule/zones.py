@@ -1,17 +1,18 @@
 """The IANA time zones as the `tzdata` package has them, and never as the host does."""
 
 from functools import cache
-from importlib.resources import files
-from io import BytesIO
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import tzdata  # type: ignore[import-untyped]
+
+_PACKAGE = Path(tzdata.__file__).parent
 
 
 @cache
 def names() -> frozenset[str]:
     """Return every zone name of the `tzdata` package."""
-    return frozenset(_read("zones").decode("ascii").split())
+    return frozenset((_PACKAGE / "zones").read_text("ascii").split())
 
 
 @cache
@@ -26,18 +27,11 @@ def zone(name: str) -> ZoneInfo:
 
     Only what the package has is read, so that no build depends on its host's zones.
     """
-    return ZoneInfo.from_file(BytesIO(_content(name)), name)
-
-
-def _content(name: str) -> bytes:
     if name not in names():
         raise LookupError(f'unknown time zone "{name}"')
     try:
-        return _read(f"zoneinfo/{name}")
+        with (_PACKAGE / "zoneinfo" / name).open("rb") as content:
+            return ZoneInfo.from_file(content, name)
     except FileNotFoundError:
         lacks = f'the package tzdata lacks the time zone "{name}", which it lists'
         raise LookupError(lacks) from None
-
-
-def _read(name: str) -> bytes:
-    return files(tzdata).joinpath(name).read_bytes()

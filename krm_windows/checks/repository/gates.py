@@ -28,7 +28,8 @@ def misgated(gated: GatedCluster) -> Iterator[Finding]:
     for _, item in gated.applied():
         # What cannot be read is reported where it is built.
         with suppress(InputError):
-            for path in annotations.paths(item.item):
+            found = annotations.paths(item.item) if item.item.mentions(annotations.SHARED) else ()
+            for path in found:
                 yield Finding(rules.ANNOTATION_IN_GIT, annotations.MESSAGE, item, path)
 
 
