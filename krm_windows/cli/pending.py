@@ -26,12 +26,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--repo",
         metavar="DIR",
-        help="a checkout of what Flux applies, to show the commits that wait",
+        help="a checkout of what Flux applies, to show the commits and objects that wait",
     )
-    group.add_argument(
-        "--diff", action="store_true", help="build both revisions, and show which objects change"
-    )
-    group.add_argument("--images", action="store_true", help="print only the new images")
     group.add_argument(
         "--base",
         metavar="REF",
@@ -54,13 +50,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             found, at, code = _of_cluster(looking, arguments)
     if found is None:
         return code
-    return _show(found, at, arguments)
+    _show(found, at, arguments)
+    return ExitCode.FINE
 
 
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse options that say nothing together; raises InputError."""
-    # Each of them reads commits, or builds what is in them.
-    for option in ("diff", "images", "base", "head"):
+    for option in ("base", "head"):
         if getattr(arguments, option) and arguments.repo is None:
             raise UsageError(f"--{option} needs --repo DIR")
     if arguments.base is None:
@@ -90,20 +86,10 @@ def _of_cluster(
     return pending_of(answer.report, answer.objects, asked.more, *of_repository), answer.at, code
 
 
-def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCode:
-    if arguments.images:
-        # On standard output nothing but images, as in `… --images | xargs -n 1 crictl pull`.
-        lines = [f"{image}\n" for image in found.images]
-        output.show("".join(lines))
-        for gap in found.gaps:
-            output.log(gap)
-        # A list that is not complete must not be taken for one that is, if that is asked for.
-        is_partial = bool(found.gaps)
-        return ExitCode.of(failed=arguments.strict and is_partial)
+def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
         output.show_json(records.pending(found, at))
     elif arguments.output == "markdown":
         output.show(text.markdown(found))
     else:
         output.show_words(text.render(found, written.stage(arguments.policy)))
-    return ExitCode.FINE

@@ -29,10 +29,9 @@ _OF_COMMITS = ("Kustomization", "GitRepository")
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A repository, and how closely it is looked at."""
+    """A repository in which revisions are looked up."""
 
     repository: Repository
-    builds: bool
 
     @classmethod
     def begun(cls, arguments: argparse.Namespace, stack: ExitStack) -> "Lookup":
@@ -55,7 +54,7 @@ class Lookup:
                 )
             return found
 
-        return cls(Repository(place, survey, arguments.cluster), arguments.diff or arguments.images)
+        return cls(Repository(place, survey, arguments.cluster))
 
     def look(self, target: Target, offer: Offer) -> Between | None:
         """Return what lies between what is applied and what is offered."""
@@ -73,7 +72,7 @@ class Lookup:
         if old == new:
             return None
         try:
-            return self.repository.between(target, old, new, builds=self.builds)
+            return self.repository.between(target, old, new)
         except WorkspaceError as error:
             # Several targets may come from several repositories, and this is one of them.
             return Between(gaps=(str(error),))
@@ -116,7 +115,7 @@ def of_refs(
     opening = Opening(is_open=decision.open, at=decision.until)
     entries = []
     for target in timetable.targets:
-        between = looking.repository.between(target, old.commit, new.commit, builds=looking.builds)
+        between = looking.repository.between(target, old.commit, new.commit)
         # What comes from elsewhere no commit of this repository says.
         if target.kind not in _OF_COMMITS and _waits(between) is Waits.NO:
             gap = f"no commit changes it; what a {target.kind} takes from elsewhere was not asked"

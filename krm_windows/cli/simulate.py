@@ -1,26 +1,19 @@
 """`krm-windows simulate`: what a policy would have cost, from the commits of a repository."""
 
 import argparse
-from math import ceil
 from pathlib import Path
 
-from krm_windows.classes.load import load
-from krm_windows.classes.model import Spec
-from krm_windows.cli import inputs, output, periods, previews, progress, report
+from krm_windows.cli import inputs, output, periods, previews
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import pages, records
 from krm_windows.history.changes import changes
 from krm_windows.history.simulation import Simulation, simulate
-from krm_windows.inventory import file_of
-from krm_windows.krm import InputError
 from krm_windows.preview.calendar import named
 from krm_windows.preview.versions import Choice, Version
-from krm_windows.results import fails
 from krm_windows.system import git_history
 
-FORMATS = ("text", "json", "html")
 # More than two columns of figures fit no terminal.
 _POLICIES = 2
 
@@ -44,10 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="only commits that change such a path or anything below it (repeatable; default: "
         "every commit)",
     )
-    parser.add_argument(
-        "--classes", metavar="FILE", help="the file of ChangeClasses, to count per class"
-    )
-    output_format(parser, FORMATS)
+    output_format(parser)
     previews.options(parser)
 
 
@@ -67,46 +57,25 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if len(arguments.policies) > _POLICIES:
         raise UsageError(f"give one policy, or two to compare; got {len(arguments.policies)}")
     inputs.check_directory(arguments.repo)
-    classes = _classes(arguments)
     choice = Choice(arguments.cluster)
     versions, code = previews.load(arguments.policies, choice, arguments)
     if versions:
-        every = _simulations(versions, classes, arguments)
+        every = _simulations(versions, arguments)
         _show(every, arguments)
     return code
 
 
-def _classes(arguments: argparse.Namespace) -> Spec | None:
-    """Return the change classes asked for; raises InputError where they are wrong."""
-    if arguments.classes is None:
-        return None
-    # As `split` reads them, with all findings.
-    config = inputs.only(arguments.classes, "ChangeClasses")
-    found, results = load(config.node, file=file_of(config))
-    results = report.located(results, {arguments.classes: config})
-    report.show(results, strict=arguments.strict)
-    if found is None or fails(results, strict=arguments.strict):
-        raise InputError(f"{arguments.classes}: the ChangeClasses are invalid")
-    return found.spec
-
-
 def _simulations(
     versions: list[Version],
-    classes: Spec | None,
     arguments: argparse.Namespace,
 ) -> list[Simulation]:
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
     begins, ends = periods.period(arguments.start, arguments.until, zone)
-    with (
-        git_history.opened(Path(arguments.repo), arguments.ref) as history,
-        progress.meter("commits") as show,
-    ):
+    with git_history.opened(Path(arguments.repo), arguments.ref) as history:
         begins = periods.known(history, begins, ends)
-        # Git knows whole seconds: those of the interval, half open as it is.
-        seconds = range(ceil(begins.timestamp()), ceil(ends.timestamp()))
         # Read once, and replayed against each policy.
-        found = list(changes(history, seconds.__contains__, arguments.paths, classes, show))
+        found = list(changes(history, begins, ends, arguments.paths))
     # Zeros would look like an answer where a name is mistyped.
     if arguments.paths and not found:
         output.log("--paths: no commit in this period changes such a path")
@@ -125,7 +94,5 @@ def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
         found = [records.simulation(one) for one in every]
         # One object for one policy is easier to read by `jq` than a list of one.
         output.show_json(found if len(found) > 1 else found[0])
-    elif arguments.output == "html":
-        output.show(pages.simulation(every))
     else:
         output.show_words(pages.simulation_as_text(every, periods.width()))

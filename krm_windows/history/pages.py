@@ -1,4 +1,4 @@
-"""What looks back, as one page of HTML and as text: accounts to be kept, and simulations."""
+"""What looks back, as text, and accounts that are kept as one page of HTML."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,13 @@ _HERE = "krm_windows.history"
 def account(every: Sequence[Account]) -> str:
     """Return the account; of several, which are of clusters, each has a heading."""
     of = every[0].policy if len(every) > 1 else account_text.title(every[0])
-    return _page(
-        "account.html", f"What was open: {of}", every=every, words=account_text, stages=stages
+    page = environment(_HERE).get_template("account.html")
+    return page.render(
+        heading=f"What was open: {of}",
+        style=asset("past.css", _HERE),
+        every=every,
+        words=account_text,
+        stages=stages,
     )
 
 
@@ -25,26 +30,12 @@ def account_as_text(of: Account, width: int) -> str:
     return text("account.txt", _HERE, **values)
 
 
-def simulation(every: Sequence[Simulation]) -> str:
-    """Return the figures in tables, and bars beside them."""
-    names = ", ".join(simulation.name for simulation in every)
-    return _page("simulation.html", f"What would have waited: {names}", **_values(every))
-
-
 def simulation_as_text(every: Sequence[Simulation], width: int) -> str:
     """Return a column of figures for each policy, in lines that are no wider than this, from 60 on.
 
     Below it stands what waited when.
     """
-    return text("simulation.txt", _HERE, width=width, **_values(every))
-
-
-def _values(every: Sequence[Simulation]) -> dict[str, object]:
     # The same figure of each, side by side.
     figures = list(zip(*map(simulation_text.figures, every), strict=True))
-    return {"every": every, "words": simulation_text, "figures": figures}
-
-
-def _page(template: str, heading: str, **values: object) -> str:
-    page = environment(_HERE).get_template(template)
-    return page.render(heading=heading, style=asset("past.css", _HERE), **values)
+    values = {"every": every, "width": width, "words": simulation_text, "figures": figures}
+    return text("simulation.txt", _HERE, **values)

@@ -2,10 +2,9 @@
 
 from datetime import datetime, timedelta, tzinfo
 
-from krm_windows.history import simulation_text
 from krm_windows.history.account import Account, Override, Stretch
 from krm_windows.history.revisions import Revision
-from krm_windows.history.simulation import Breakdown, Simulation, Wait
+from krm_windows.history.simulation import Simulation, Wait
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.records import Record
 from krm_windows.schedule import zones
@@ -91,24 +90,22 @@ def _override(each: Override, zone: tzinfo) -> Record:
 
 def simulation(of: Simulation) -> Record:
     """Return a simulation with every change that waited."""
-    unit, parts = of.parts
     # Null where there is none, and not an object of nulls.
     largest = None
     if of.openings:
-        opens, waits = of.openings[0]
-        largest = {"opens": stamp(opens, of.zone), "changes": len(waits)}
+        opens, number = of.openings[0]
+        largest = {"opens": stamp(opens, of.zone), "changes": number}
     return {
         "policy": of.timetable.policy,
         "cluster": of.timetable.cluster,
         "timeZone": of.timetable.time_zone,
         **_interval(of.begins, of.ends, of.zone),
         "changes": len(of.changes),
-        "timesOutOfOrder": of.skewed,
         "atOnce": len(of.changes) - len(of.waits),
         "waited": len(of.waits),
         # Those that never came in are among the pending ones.
-        "pending": len(of.pending),
-        "withoutOpening": len(of.never),
+        "pending": of.pending,
+        "withoutOpening": of.never,
         # Of those that waited and came in: to the next opening, also one after the period.
         "waitSeconds": {
             "median": _seconds(of.median),
@@ -116,23 +113,18 @@ def simulation(of: Simulation) -> Record:
             "longest": _seconds(of.percentile(100)),
             "total": _seconds(sum(of.lengths, timedelta())),
         },
-        "waitLengths": dict(simulation_text.buckets(of)),
         "openings": len(of.openings),
         "largestOpening": largest,
-        "worstWeek": of.worst_week and _part(of.worst_week, "from"),
-        # `weeks` or `months`, by the length of the period.
-        f"{unit}s": [_part(part, unit) for part in parts],
-        "classes": [_part(part, "class") for part in of.classes],
+        "months": [
+            {
+                "month": each.title,
+                "changes": each.changes,
+                "waited": each.waited,
+                "totalSeconds": _seconds(each.total),
+            }
+            for each in of.months
+        ],
         "waits": [_wait(wait, of.zone) for wait in of.waits],
-    }
-
-
-def _part(part: Breakdown, key: str) -> Record:
-    return {
-        key: part.title,
-        "changes": part.changes,
-        "waited": part.waited,
-        "totalSeconds": _seconds(part.total),
     }
 
 
@@ -142,7 +134,6 @@ def _wait(wait: Wait, zone: tzinfo) -> Record:
         "commit": change.commit,
         "subject": change.subject,
         "author": change.author,
-        "classes": list(change.classes),
         "offered": stamp(change.at, zone),
         "opens": stamp_or_none(wait.opens, zone),
         "seconds": _seconds(wait.length),

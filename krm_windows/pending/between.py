@@ -19,15 +19,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """An object that changes; `fields` are the paths that differ, and no value of them.
-
-    A value may be a secret, or of any length.
-    """
+    """An object that changes, as `Deployment shop/web`."""
 
     kind: Kind
-    # As `Deployment shop/web`.
     object: str
-    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +30,12 @@ class Between:
     """What lies between two revisions, the newest commit first.
 
     `commits` is None where nothing was applied before, so that the whole history is new. `reverted`
-    are commits that the offered revision has no longer. `objects` is None where it was not asked
-    for. `images` are new, in order. `gaps` say what is not known.
+    are commits that the offered revision has no longer. `gaps` say what is not known.
     """
 
     commits: tuple[Commit, ...] | None = ()
     reverted: tuple[Commit, ...] = ()
-    objects: tuple[ObjectChange, ...] | None = None
-    images: tuple[str, ...] = ()
+    objects: tuple[ObjectChange, ...] = ()
     gaps: tuple[str, ...] = ()
 
     @property

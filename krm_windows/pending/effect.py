@@ -5,7 +5,6 @@ only one of the trees has it. What cannot be known affects it.
 """
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +26,7 @@ from krm_windows.flux.sources import below
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import GROUP, HELM, KUSTOMIZE, SOURCE
 from krm_windows.krm import Value
-from krm_windows.pending.objects import content
+from krm_windows.pending.objects import as_json, content
 from krm_windows.pending.repository import is_in, kustomizations
 from krm_windows.preview import difference
 from krm_windows.preview.calendar import Period
@@ -311,8 +310,7 @@ class _Facts:
         if field or item.group in (KUSTOMIZE, HELM, SOURCE):
             for path in (*_TIMING, *filter(None, [field])):
                 _drop(found, path)
-        # As JSON, since `1` and `true` are equal to Python, and to nobody else.
-        return json.dumps(found, sort_keys=True, default=str)
+        return as_json(found)
 
     def _chart(self, release: Object, spec: tuple[str, ...]) -> None:
         """Learn a chart that may be in the repository, and the files of values beside it."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime, tzinfo
 
-from krm_windows.pending.between import Between, ObjectChange
+from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Waits
 from krm_windows.pending.report import Entry, Pending
 from krm_windows.pending.revisions import Revision
@@ -22,14 +22,7 @@ _WAITS = {
 
 def pending(of: Pending, at: datetime) -> Record:
     """Return what waits at an instant."""
-    # Null where nothing was built, as with the objects of each target.
-    asked = [each.between for each in of.waiting if each.between is not None]
-    is_built = any(each.objects is not None for each in asked)
-    return {
-        **records.judged(of.timetable, of.decision, at),
-        "targets": targets(of),
-        "images": list(of.images) if is_built else None,
-    }
+    return {**records.judged(of.timetable, of.decision, at), "targets": targets(of)}
 
 
 def targets(of: Pending) -> list[Record]:
@@ -60,14 +53,13 @@ def _target(entry: Entry, tz: tzinfo) -> Record:
 
 def _between(of: Between | None) -> Record:
     if of is None:
-        return {"commits": None, "reverted": None, "objects": None, "newImages": None}
-    is_built = of.objects is not None
+        return {"commits": None, "reverted": None, "objects": None}
     return {
         "commits": None if of.commits is None else [commit(each) for each in of.commits],
         "reverted": [commit(each) for each in of.reverted],
-        # Null where nothing was built, an empty list where nothing changes.
-        "objects": [_change(each) for each in of.objects or ()] if is_built else None,
-        "newImages": list(of.images) if is_built else None,
+        "objects": [
+            {"change": each.kind.name.lower(), "object": each.object} for each in of.objects
+        ],
     }
 
 
@@ -90,12 +82,4 @@ def commit(of: Commit) -> Record:
         "committed": of.committed,
         "author": of.author,
         "subject": of.subject,
-    }
-
-
-def _change(of: ObjectChange) -> Record:
-    return {
-        "change": of.kind.name.lower(),
-        "object": of.object,
-        "fields": list(of.fields),
     }

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 
 from krm_windows.gate.timetable import Decision, Target
 from krm_windows.pending import offers, revisions
@@ -59,25 +58,6 @@ class Pending:
         """The targets for which something waits, or may wait."""
         # Of one that is not known nobody may believe that it brings nothing.
         return tuple(entry for entry in self.entries if entry.offer.waits is not Waits.NO)
-
-    @property
-    def images(self) -> tuple[str, ...]:
-        """The images that are new, in order, each once."""
-        # Two targets may run one image: it is fetched once.
-        every = (entry.between.images for entry in self.entries if entry.between is not None)
-        return tuple(sorted(set(chain.from_iterable(every))))
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """Say what is not known of each target, so that no image list is taken for complete."""
-        found: list[str] = []
-        for entry in self.entries:
-            # A target whose offer is not known may bring any image.
-            gaps = list(entry.offer.notes) if entry.offer.waits is Waits.UNKNOWN else []
-            gaps += entry.between.gaps if entry.between is not None else ()
-            found += [f"{entry.target}: {gap}" for gap in gaps]
-        # Both trees of a target may have the same gap.
-        return tuple(dict.fromkeys(found))
 
 
 def report(

@@ -15,7 +15,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE, SOURCE
 from krm_windows.krm import InputError
 from krm_windows.pending import objects
-from krm_windows.pending.between import Between, ObjectChange
+from krm_windows.pending.between import Between
 from krm_windows.system import git_history
 from krm_windows.system.git_history import Changed
 from krm_windows.system.git_objects import Commit
@@ -72,14 +72,7 @@ class Repository:
 
         return read
 
-    def between(
-        self,
-        target: Target,
-        old: str,
-        new: str,
-        *,
-        builds: bool,
-    ) -> Between:
+    def between(self, target: Target, old: str, new: str) -> Between:
         """Return what lies between two commits for a target; `old` is empty where it has none yet.
 
         Raises WorkspaceError where one is not there, InputError where several clusters have it.
@@ -104,23 +97,9 @@ class Repository:
                 gaps.append(
                     "commits may be missing, as the clone is shallow: run git fetch --unshallow"
                 )
-        changes: tuple[ObjectChange, ...] | None = None
-        images: tuple[str, ...] = ()
-        # The trees were built to know the files, and still nobody may have asked for more.
-        if builds:
-            changes = objects.compare(before.objects, after.objects)
-            # New to the target itself: whether another one has brought it to the same nodes already
-            # nobody can know here.
-            fresh = sorted(
-                objects.images(after.objects.values()) - objects.images(before.objects.values())
-            )
-            images = tuple(filter(objects.is_image, fresh))
-            # Helm renders a chart in the cluster, with values that may be there only.
-            for release in objects.charts(before.objects, after.objects):
-                gaps.append(f"the images of the chart of {release} are unknown")
-            gaps += [f"{each!r} is not a valid image name" for each in fresh if each not in images]
+        changes = tuple(objects.compare(before.objects, after.objects))
         # Both trees may have the same gap.
-        return Between(commits, reverted, changes, images, tuple(dict.fromkeys(gaps)))
+        return Between(commits, reverted, changes, tuple(dict.fromkeys(gaps)))
 
     def clusters(self, commit: str) -> tuple[Cluster, ...]:
         """Return the clusters of a commit, only the one that is meant where that has a name."""

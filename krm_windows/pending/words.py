@@ -17,7 +17,6 @@ from krm_windows.system.git_objects import Commit
 # So many of each are shown, before "and 12 more".
 _FEW_COMMITS = 20
 _FEW_OBJECTS = 40
-_FEW_FIELDS = 2
 # As `git log --oneline` has it in a large repository.
 _NAME = 10
 # The shortest is that of a commit, 40 digits of SHA-1. `docker images` shows twelve of them.
@@ -97,9 +96,9 @@ def sections(between: Between) -> Iterator[Section]:
     """Yield the commits that come and go, then the objects that change."""
     for title, commits in _commits(between):
         yield Section(title, _shortened([commit(each) for each in commits], _FEW_COMMITS))
-    # None where nobody asked for the objects.
-    if between.objects is not None:
-        lines = [_change(each) for each in between.objects]
+    # Where not all is known, nobody can say that none changes.
+    if between.objects or not between.gaps:
+        lines = [f"{each.kind.value} {each.object}" for each in between.objects]
         yield Section(_sums(between.objects), _shortened(lines, _FEW_OBJECTS))
 
 
@@ -128,16 +127,6 @@ def _sums(changes: Sequence[ObjectChange]) -> str:
     if len(said) == 1:
         return f"{total} {said[0][1]}"
     return f"{total}: {', '.join(f'{number} {word}' for number, word in said)}"
-
-
-def _change(of: ObjectChange) -> str:
-    """Say how an object changes, with the first fields that do."""
-    if not of.fields:
-        return f"{of.kind.value} {of.object}"
-    # The first are mostly enough: an image and a hash of its configuration, say.
-    more = len(of.fields) - _FEW_FIELDS
-    fields = ", ".join(of.fields[:_FEW_FIELDS]) + (f" and {more} more" if more > 0 else "")
-    return f"{of.kind.value} {of.object}: {fields}"
 
 
 def _shortened(lines: Sequence[str], most: int) -> list[str]:

@@ -203,7 +203,6 @@ class Target(_Closed):
     count: _Count | None
     commits: list[Commit] | None
     reverted: list[Commit]
-    new_images: list[str] | None
     notes: list[str]
 
 

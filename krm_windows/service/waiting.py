@@ -44,7 +44,7 @@ _QUEUE = 100
 # Commits, of the branch and of each target.
 _SHOWN = 100
 # What is passed on of what `pending` prints of a target, beside its commits.
-_OF_TARGETS = ("kind", "namespace", "name", "pending", "newImages", "notes")
+_OF_TARGETS = ("kind", "namespace", "name", "pending", "notes")
 
 _NOT_LOOKED = "which commits the targets will apply is not shown: serve is not told of `clusters`"
 
@@ -192,9 +192,6 @@ class Waiting:
         command += [f"--source={each}" for each in clusters.sources]
         if cluster is not None:
             command.append(f"--cluster={cluster}")
-        # Without kustomize nobody builds, and images are not known.
-        if programs.find("kustomize") is not None:
-            command.append("--diff")
         limits = Limits(_SECONDS, _OUTPUT)
         try:
             # Nobody waits for what was to come of an older commit.

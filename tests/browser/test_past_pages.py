@@ -1,4 +1,4 @@
-"""The pages of `simulate` and `history`, looked at in a real browser."""
+"""The pages of `history`, looked at in a real browser."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from accessibility import accessible
-from calls import CLASSES, program, spec
+from calls import program, spec
 from past import Past
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
@@ -28,19 +28,13 @@ FLEET = spec(
     windows=OFFICE,
     clusters="{north: {windows: {office: {opens: Tue 08:00}}}, west: {timeZone: Asia/Tokyo}}",
 )
-LONG = spec(
-    windows="{a-window-with-a-name-"
-    + "that-is-long-" * 3
-    + "0: {opens: Mon 08:00, closes: Fri 17:00}}"
-)
-MANIFEST = "apiVersion: v1\nkind: {}\nmetadata: {{name: a}}\ndata: {{a: '{}'}}\n"
 
 
 @pytest.fixture(scope="module")
 def past(
     tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Past, Path]:
-    """A repository with changes of two months, and a directory with policies beside it."""
+    """A repository with versions of a policy, and a directory for the pages."""
     place = tmp_path_factory.mktemp("past")
     made = Past(tool("git"), place / "repository")
     made.commit("2026-01-01T00:00Z", {PATH: WEEK}, SCRIPT, who=SCRIPT)
@@ -48,23 +42,10 @@ def past(
     made.commit("2026-01-16T11:30Z", {PATH: "{"}, "A mistake " * 20)
     made.commit("2026-01-14T11:30Z", {PATH: FLEET}, "Two clusters")
     made.commit("2026-02-20T11:30Z", {PATH: None}, "Away with it")
-    for number in range(40):
-        day = f"2026-{number // 20 + 1:02}-{number % 20 + 2:02}T{number % 24:02}:30Z"
-        kind = ("ConfigMap", "Secret")[number % 2]
-        made.commit(day, {f"{kind}.yaml": MANIFEST.format(kind, number)}, f"Change {number}")
-    (place / "week.yaml").write_text(WEEK)
-    (place / "long.yaml").write_text(LONG)
-    (place / "classes.yaml").write_text(CLASSES)
     return made, place
 
 
 CALLS = {
-    "one policy": ("simulate", "week.yaml", "--from", "2026-01-01", "--until", "2026-03-01"),
-    "two": (
-        *("simulate", "week.yaml", "long.yaml", "--classes", "classes.yaml"),
-        *("--from", "2025-06-01", "--until", "2026-03-01"),
-    ),
-    "no change": ("simulate", "week.yaml", "--from", "2024-01-01", "--until", "2024-02-01"),
     "history": ("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01"),
     "fleet": (
         *("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01", "--all-clusters"),

@@ -156,7 +156,6 @@ def test_what_waits_as_json(pending: Pending) -> None:
             "commits": None,
             "reverted": None,
             "objects": None,
-            "newImages": None,
             "notes": [],
         }
     ]
@@ -315,7 +314,7 @@ def test_the_commits_that_wait(pending: Pending, repository: Past) -> None:
     ended = pending(*HERE, objects=(apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}")))
     take = repository("rev-parse", "HEAD^")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.splitlines()[9:] == [
+    assert ended.out.splitlines()[9:12] == [
         "  2 commits",
         f"    {new[:10]} 2026-11-20 Ada: Put new for old",
         f"    {take[:10]} 2026-11-20 Ada: Take web 2",
@@ -323,64 +322,32 @@ def test_the_commits_that_wait(pending: Pending, repository: Past) -> None:
 
 
 def test_the_objects_that_change(pending: Pending, repository: Past) -> None:
-    """Kinds and names, the fields that differ, and images that are new."""
+    """Kinds and names."""
     old, new = grown(repository)
     objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, "--diff", objects=objects).out
+    printed = pending(*HERE, objects=objects).out
     assert printed.splitlines()[12:] == [
         "  3 objects: 1 added, 1 changed, 1 removed",
         "    + ConfigMap shop/new",
         "    - ConfigMap shop/old",
-        "    ~ Deployment shop/web: spec.template.spec.containers[web].image",
-        "  new image web:2",
+        "    ~ Deployment shop/web",
     ]
-    found = json.loads(pending(*HERE, "--diff", "-o", "json", objects=objects).out)
-    assert found["images"] == ["web:2"]
-    assert found["targets"][0]["objects"][2] == {
-        "change": "changed",
-        "object": "Deployment shop/web",
-        "fields": ["spec.template.spec.containers[web].image"],
-    }
+    found = json.loads(pending(*HERE, "-o", "json", objects=objects).out)
+    changed = {"change": "changed", "object": "Deployment shop/web"}
+    assert found["targets"][0]["objects"][2] == changed
     assert [each["subject"] for each in found["targets"][0]["commits"]] == [
         "Put new for old",
         "Take web 2",
     ]
-    listed = pending(*HERE, "--diff", "-o", "markdown", objects=objects).out
+    listed = pending(*HERE, "-o", "markdown", objects=objects).out
     assert "  - 3 objects: 1 added, 1 changed, 1 removed\n" in listed
-    assert "  - new image `web:2`\n" in listed
-
-
-def test_new_images_alone(pending: Pending, repository: Past) -> None:
-    """One a line, for a program; nothing where nothing waits."""
-    old, new = grown(repository)
-    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    assert pending(*HERE, "--images", objects=objects) == Ended(0, "web:2\n", "")
-    same = (apps(f"main@sha1:{new}"), fleet(f"main@sha1:{new}"))
-    assert pending(*HERE, "--images", objects=same) == Ended(0, "", "")
-
-
-def test_what_is_not_known_of_images(pending: Pending, repository: Past) -> None:
-    """The list is printed all the same, and with `--strict` it is an error."""
-    old = repository("rev-parse", "HEAD")
-    release = (
-        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
-        "metadata: {name: db, namespace: shop}\nspec: {interval: 1m}\n"
-    )
-    new = repository.commit(AT, {"apps/db.yaml": release}, "Add a database")
-    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    words = (
-        "krm-windows: Kustomization flux-system/apps: the images of the chart of HelmRelease "
-        "shop/db are unknown\n"
-    )
-    assert pending(*HERE, "--images", objects=objects) == Ended(0, "", words)
-    assert pending(*HERE, "--images", "--strict", objects=objects).code == 1
 
 
 def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> None:
     """Branches, tags or names of commits; the policy may select by label."""
     old, new = grown(repository)
     repository("tag", "deployed", old)
-    printed = pending(*HERE, "--base", "deployed", "--head", "main", "--diff").out
+    printed = pending(*HERE, "--base", "deployed", "--head", "main").out
     assert printed.splitlines()[2:7] == [
         "",
         "Kustomization flux-system/apps: waits",
@@ -392,7 +359,7 @@ def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> No
     Path("policy.yaml").write_text(
         POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     )
-    assert pending(*HERE, "--base", old, "--images") == Ended(0, "web:2\n", "")
+    assert "    ~ Deployment shop/web\n" in pending(*HERE, "--base", old).out
     nothing = pending(*HERE, "--base", "main").out
     assert "Kustomization flux-system/apps: nothing waits\n" in nothing
 
@@ -402,10 +369,10 @@ def test_commits_about_others(pending: Pending, repository: Past) -> None:
     old = repository("rev-parse", "HEAD")
     new = repository.commit(AT, {"README.md": "more\n"})
     objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, "--diff", objects=objects).out
+    printed = pending(*HERE, objects=objects).out
     assert "Kustomization flux-system/apps: only the revision is new\n" in printed
     assert "  no commit changes the files that it reads\n  no object changes\n" in printed
-    listed = pending(*HERE, "--diff", "-o", "markdown", objects=objects).out
+    listed = pending(*HERE, "-o", "markdown", objects=objects).out
     assert "** only the revision is new: `main@sha1:" in listed
 
 
@@ -429,7 +396,7 @@ def test_a_merge(pending: Pending, repository: Past) -> None:
 
 
 def test_what_a_target_brings_with_it(pending: Pending, repository: Past) -> None:
-    """A Kustomization that is new in it applies objects, and images, on the same day."""
+    """A Kustomization that is new in it applies objects on the same day."""
     old = repository("rev-parse", "HEAD")
     child = CLUSTER.rpartition("---\n")[2].replace("name: apps,", "name: more,")
     repository.commit(
@@ -439,10 +406,9 @@ def test_what_a_target_brings_with_it(pending: Pending, repository: Past) -> Non
             "more/web.yaml": WEB.replace("web", "more"),
         },
     )
-    printed = pending(*HERE, "--base", old, "--diff").out
+    printed = pending(*HERE, "--base", old).out
     assert "    + Deployment shop/more\n" in printed
     assert "    + Kustomization flux-system/more\n" in printed
-    assert pending(*HERE, "--base", old, "--images").out == "more:1\n"
 
 
 @pytest.mark.parametrize(
@@ -474,14 +440,14 @@ spec: {{path: ./{0}, sourceRef: {{kind: GitRepository, name: fleet}}, {1}}}
     }
     old = repository.commit(AT, files)
     repository.commit(AT, {"apps/more.yaml": None})
-    printed = pending(*HERE, "--base", old, "--diff").out
+    printed = pending(*HERE, "--base", old).out
     assert "    - Kustomization flux-system/more\n" in printed
     gone = ("Deployment shop/more", "Kustomization flux-system/below", "Deployment shop/below")
     for line in (f"- {each}" for each in gone):
         assert (f"    {line}\n" in printed) is deleted, line
     # What is put in their place is a change, and no removal.
     repository.commit(AT, {"apps/more-web.yaml": WEB.replace("web", "more").replace("1", "2")})
-    printed = pending(*HERE, "--base", old, "--diff").out
+    printed = pending(*HERE, "--base", old).out
     assert "- Deployment shop/more" not in printed
 
 
@@ -499,7 +465,7 @@ def test_what_a_target_that_does_not_prune_leaves(
     }
     old = repository.commit(AT, files)
     repository.commit(AT, {"apps/old.yaml": None, "apps/more.yaml": None})
-    printed = pending(*HERE, "--base", old, "--diff").out
+    printed = pending(*HERE, "--base", old).out
     for line in ("- ConfigMap shop/old", "- Deployment shop/more"):
         assert (line in printed) is (prune == "true"), line
     assert "  1 commit\n" in printed
@@ -516,7 +482,7 @@ def test_a_gated_source(pending: Pending, repository: Past) -> None:
     source["metadata"] = {"name": "fleet", "namespace": "flux-system", "annotations": OURS}
     alone = pending(objects=(source,)).out
     assert "GitRepository flux-system/fleet: unknown\n" in alone
-    printed = pending(*HERE, "--diff", objects=(source,)).out
+    printed = pending(*HERE, objects=(source,)).out
     assert "GitRepository flux-system/fleet: waits\n" in printed
     assert f"  offered  main@sha1:{new[:12]}\n" in printed
     assert "    + ConfigMap shop/new\n" in printed
@@ -526,9 +492,8 @@ def test_a_first_apply(pending: Pending, repository: Past) -> None:
     """All of it is new."""
     new = repository("rev-parse", "HEAD")
     objects = (apps(""), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, "--diff", objects=objects).out
+    printed = pending(*HERE, objects=objects).out
     assert "  2 objects added\n" in printed
-    assert "  new image web:1\n" in printed
 
 
 RELEASE = """\
@@ -550,13 +515,11 @@ def test_a_release_in_a_repository(pending: Pending, repository: Past) -> None:
     repository.commit(AT, {"apps/web.yaml": WEB.replace("web:1", "web:2")}, "Take web 2")
     repository.commit(AT, {"apps/db.yaml": RELEASE.replace("1.0.0", "2.0.0")}, "Take db 2")
     Path("policy.yaml").write_text(RELEASED)
-    printed = pending(*HERE, "--base", old, "--diff").out
+    printed = pending(*HERE, "--base", old).out
     assert "HelmRelease flux-system/db: waits\n" in printed
     assert "  1 commit\n" in printed
-    assert "    ~ HelmRelease flux-system/db: spec.chart.spec.version\n" in printed
+    assert "    ~ HelmRelease flux-system/db\n" in printed
     assert "Take web 2" not in printed
-    ended = pending(*HERE, "--base", old, "--images")
-    assert (ended.out, "are unknown" in ended.err) == ("", True)
 
 
 def test_what_no_cluster_has(pending: Pending, repository: Past) -> None:
@@ -566,7 +529,6 @@ def test_what_no_cluster_has(pending: Pending, repository: Past) -> None:
     ended = pending(*HERE, "--base", old)
     assert "HelmRelease flux-system/db: unknown\n" in ended.out
     assert "  not found in any cluster of this repository\n" in ended.out
-    assert pending(*HERE, "--base", old, "--images", "--strict").code == 1
 
 
 def test_what_is_applied_from_elsewhere(pending: Pending, repository: Past) -> None:
@@ -582,7 +544,6 @@ def test_what_is_applied_from_elsewhere(pending: Pending, repository: Past) -> N
     assert "part of what Kustomization flux-system/apps applies is unknown: see" in ended.out
     # Of which commits touch it nothing is known either.
     assert "no commit changes the files" not in ended.out
-    assert pending(*HERE, "--base", old, "--images", "--strict").code == 1
 
 
 def test_markdown_of_what_the_window_does_not_open(pending: Pending) -> None:
@@ -623,9 +584,7 @@ def test_revisions_that_name_no_commit(pending: Pending, repository: Past) -> No
     """Of an artifact whose origin nobody noted."""
     assert repository
     objects = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
-    ended = pending(*HERE, "--images", objects=objects)
-    assert (ended.code, ended.out) == (0, "")
-    assert "its revisions contain no commit" in ended.err
+    assert "its revisions contain no commit" in pending(*HERE, objects=objects).out
 
 
 def test_a_commit_that_is_not_here(pending: Pending, repository: Past) -> None:
@@ -667,9 +626,7 @@ def test_several_clusters(pending: Pending, repository: Past) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--diff",), "--diff needs --repo DIR"),
-        (("--images",), "--images needs --repo"),
-        (("--base", "main"), "--base needs --repo"),
+        (("--base", "main"), "--base needs --repo DIR"),
         ((*HERE, "--head", "main"), "--head needs --base"),
         ((*HERE, "--base", "main", "--context", "a"), "--base does not read a cluster"),
         (("--repo", "nothing", "--base", "main"), "nothing: no such directory"),
@@ -709,7 +666,7 @@ def test_hostile_words_of_commits(pending: Pending, repository: Past) -> None:
 
 @pytest.mark.parametrize("name", mostly_slow(BUNDLES, every=4))
 def test_hostile_words_in_every_format(pending: Pending, repository: Past, name: str) -> None:
-    """Of authors, subjects, images, names and revisions: a reader of each format finds it."""
+    """Of authors, subjects, names and revisions: a reader of each format finds it."""
     text = BUNDLES[name].replace("\x00", "")
     old = repository("rev-parse", "HEAD")
     web = yaml.safe_load(WEB)
@@ -719,12 +676,6 @@ def test_hostile_words_in_every_format(pending: Pending, repository: Past, name:
     new = repository.commit(AT, {"apps/web.yaml": yaml.safe_dump(web)}, words, who=words[:500])
     objects = (apps(f"{text}@sha1:{old}"), fleet(f"{text}@sha1:{new}"))
     for form in ("text", "json", "markdown"):
-        ended = pending(*HERE, "--diff", "-o", form, objects=objects)
+        ended = pending(*HERE, "-o", form, objects=objects)
         assert (ended.code, raw(ended.out)) == (0, [])
         READERS[form](ended.out)
-    ended = pending(*HERE, "--images", objects=objects)
-    assert (ended.code, raw(ended.out)) == (0, [])
-    # What is no name of an image is none to pull, and it is said.
-    assert ended.out == ""
-    assert "is not a valid image name" in ended.err
-    assert not raw(ended.err)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from calls import CLASSES, POLICY, spec
+from calls import POLICY, spec
 from past import Past
 
 from krm_windows.cli import main
@@ -24,7 +24,6 @@ def past(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monkey
     """A repository with changes on several days, beside a policy that is open Mon to Thu."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
-    Path("classes.yaml").write_text(CLASSES)
     Path("later.yaml").write_text(LATER)
     made = Past(tool("git"), tmp_path / "repository")
     made.commit("2026-01-04T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "0")})
@@ -66,7 +65,6 @@ def test_json_has_every_figure(simulate: Simulate) -> None:
         "from": "2026-01-05T00:00:00+01:00",
         "until": "2026-02-02T00:00:00+01:00",
         "changes": 4,
-        "timesOutOfOrder": 0,
         "atOnce": 1,
         "waited": 3,
         "pending": 0,
@@ -77,26 +75,12 @@ def test_json_has_every_figure(simulate: Simulate) -> None:
             "longest": 241200,
             "total": 241200 + 154800 + 225000,
         },
-        "waitLengths": {
-            "under 1 h": 0,
-            "1 h to 4 h": 0,
-            "4 h to 12 h": 0,
-            "12 h to 1 d": 0,
-            "1 d to 2 d": 1,
-            "2 d to 4 d": 2,
-            "4 d to 8 d": 0,
-            "8 d and more": 0,
-        },
         "openings": 2,
         "largestOpening": {"opens": "2026-01-12T08:00:00+01:00", "changes": 2},
-        "worstWeek": {"from": "2026-01-05", "changes": 3, "waited": 2, "totalSeconds": 396000},
-        "weeks": [
-            {"week": "2026-01-05", "changes": 3, "waited": 2, "totalSeconds": 396000},
-            {"week": "2026-01-12", "changes": 0, "waited": 0, "totalSeconds": 0},
-            {"week": "2026-01-19", "changes": 1, "waited": 1, "totalSeconds": 225000},
-            {"week": "2026-01-26", "changes": 0, "waited": 0, "totalSeconds": 0},
+        "months": [
+            {"month": "2026-01", "changes": 4, "waited": 3, "totalSeconds": 621000},
+            {"month": "2026-02", "changes": 0, "waited": 0, "totalSeconds": 0},
         ],
-        "classes": [],
     }
 
 
@@ -125,27 +109,6 @@ def test_a_directory_of_the_repository(past: Past, capsys: pytest.CaptureFixture
     assert [wait["subject"] for wait in found["waits"]] == ["Saturday"]
 
 
-def test_classes_of_what_changed(simulate: Simulate) -> None:
-    """By the object that a commit changed; where none did, by none."""
-    found = json.loads(simulate("-o", "json", "--classes", "classes.yaml"))
-    assert [(each["class"], each["changes"], each["waited"]) for each in found["classes"]] == [
-        ("(none)", 1, 1),
-        ("live", 1, 1),
-        ("window", 2, 1),
-    ]
-    assert [wait["classes"] for wait in found["waits"]] == [["live"], ["window"], ["(none)"]]
-    assert "live                      1        1        2 d 19 h" in simulate(
-        "--classes", "classes.yaml"
-    )
-
-
-def test_classes_that_are_wrong(past: Past) -> None:
-    """Nothing is counted by them."""
-    Path("classes.yaml").write_text(CLASSES.replace("default: window", "default: nowhere"))
-    argv = ["simulate", "policy.yaml", "--repo", str(past.top), "--classes", "classes.yaml"]
-    assert main(argv) == 1
-
-
 def test_two_policies(simulate: Simulate) -> None:
     """Side by side; where both have one name, by their files."""
     both = ("policy.yaml", "later.yaml")
@@ -154,14 +117,6 @@ def test_two_policies(simulate: Simulate) -> None:
     page = simulate(policies=both)
     assert "waited                  3 (75 %)          2 (50 %)" in page
     assert "policy.yaml       later.yaml" in page
-
-
-def test_clocks_that_go_backwards(simulate: Simulate, past: Past) -> None:
-    """Each commit counts at its own time, and it is said how many are behind."""
-    past.commit("2026-01-13T12:00Z", {"a": "1"}, "Behind")
-    found = json.loads(simulate("-o", "json"))
-    assert (found["changes"], found["timesOutOfOrder"]) == (5, 1)
-    assert "commit time before" in simulate()
 
 
 def test_what_never_comes_in(simulate: Simulate) -> None:
@@ -192,17 +147,8 @@ def test_no_line_is_wider_than_the_terminal(
     )
     monkeypatch.setattr("krm_windows.cli.output.is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", str(columns))
-    lines = simulate("--classes", "classes.yaml", policies=policies).splitlines()
+    lines = simulate(policies=policies).splitlines()
     assert max(map(len, lines)) <= columns
-
-
-def test_a_page(simulate: Simulate, past: Past) -> None:
-    """With every figure, and nothing of a subject that a browser would obey."""
-    past.commit("2026-01-24T12:00Z", {"a": "1"}, "<script>alert(1)</script>")
-    page = simulate("-o", "html", policies=("policy.yaml", "later.yaml"))
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    assert "2 d 19 h" in page
 
 
 @pytest.mark.parametrize(

@@ -190,12 +190,6 @@ STATEMENTS = {
         others,
         {"shallow": merged_shallow},
     ),
-    "images": Statement(
-        f"{PENDING} --repo . -o json --diff", '"images": []', "", applied("HEAD~1")
-    ),
-    "images not asked for": Statement(
-        f"{PENDING} --repo . -o json", '"images": null', "", applied("HEAD~1")
-    ),
     "runs": Statement(
         f"status {PENDING.removeprefix('pending ')}",
         "  never\n",
