@@ -7,6 +7,7 @@ import json
 import re
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,10 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from krm_windows.system import git, git_program
 
 # The files of `merge-gate --config`: no part of any checkout.
 _FILES = TemporaryDirectory()
@@ -71,7 +76,6 @@ class Pull:
     body: str | None = None
     # Who set which label, in order.
     events: tuple[tuple[str, str], ...] = ()
-    renamed: dict[str, str] = field(default_factory=dict)
     base: str = "main"
     state: str = "open"
     draft: bool = False
@@ -100,15 +104,11 @@ class Server:
     merged: list[tuple[int, str]] = field(default_factory=list)
     # What was sent along with the last merge.
     sent: dict[str, str] = field(default_factory=dict)
-    # The branches of merge queues, and what their commits change.
+    # The branches of merge queues, and what commits change that are at the head of none.
     refs: dict[str, str] = field(default_factory=dict)
     compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # By commit: the modes of files on Gitea.
-    modes: dict[str, dict[str, str]] = field(default_factory=dict)
     # Whether the token may merge and approve.
     may_merge: bool = True
-    # GitLab's list of files says so where it is cut.
-    cut: bool = False
     repository: str = REPOSITORY
     address: str = ""
     # What was said on changes: number, login of the author, text. The token is `login`'s; a job's
@@ -127,9 +127,24 @@ class Server:
         """Return what was said of a commit last."""
         return [each for each in self.statuses[sha] if each["context"] == context][-1]
 
-    def answer(  # noqa: PLR0911 - one answer for each thing that may be wrong
-        self, method: str, target: str, headers: dict[str, str], body: Json
-    ) -> Reply:
+    def changed(self, _directory: Path, base: str, sha: str) -> frozenset[str]:
+        """Return what a commit changes, in place of `krm_windows.system.git.changed`."""
+        assert base == "main"
+        files = self.compared.get(sha)
+        for pull in self.pulls:
+            if files is None and pull.sha == sha:
+                files = pull.files
+        assert files is not None
+        return frozenset(files)
+
+    def is_checked_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let it be the remote of a checkout, without one; and let no pause take time."""
+        monkeypatch.setattr(time, "sleep", lambda _: None)
+        monkeypatch.setattr(git, "changed", self.changed)
+        monkeypatch.setattr(git_program, "fetch_commit", lambda *_: None)
+        monkeypatch.setattr(git_program, "fetch_branch", lambda _, _remote, branch, _access: branch)
+
+    def answer(self, method: str, target: str, headers: dict[str, str], body: Json) -> Reply:
         """Answer a request."""
         url = urlsplit(target)
         self.asked.append(f"{method} {url.path}")
@@ -145,8 +160,6 @@ class Server:
             return 404, {}, {"message": "Not Found"}
         path = url.path.removeprefix(self.root)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
-        if match := re.fullmatch(r"(?:repository/)?compare(?:/(.+))?", path):
-            return self._comparison(match[1] or f"{query['from']}...{query['to']}")
         found = self._commented(method, path, body)
         if found is None:
             found = self._found(method, path, body)
@@ -218,38 +231,11 @@ class Server:
             return self._of_pull(found[0], match[2], body)
         if path == "git/matching-refs/heads/gh-readonly-queue/":
             return 200, {}, [{"ref": ref, "object": {"sha": sha}} for ref, sha in self.refs.items()]
-        if match := re.fullmatch(r"(branches|git/trees)/(\w+)", path):
-            return self._of_tree(match[1], match[2])
         if match := re.fullmatch(r"(?:repository/)?commits/(\w+)/([\w-]+)", path):
             return self._of_commit(match[1], match[2])
         if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
             return self._say(match[1], body)
         return 404, {}, {"message": "Not Found"}
-
-    def _comparison(self, what: str) -> Reply:
-        _, _, sha = what.rpartition("...")
-        renamed: dict[str, str] = {}
-        files = self.compared.get(sha)
-        for pull in self.pulls:
-            if files is None and pull.sha == sha:
-                files, renamed = pull.files, pull.renamed
-        assert files is not None
-        found = [self._file(each, renamed.get(each, "")) for each in files[:300]]
-        if self.kind == "gitlab":
-            return 200, {}, {"diffs": found, "compare_timeout": self.cut}
-        if self.kind == "gitea":
-            # Commit by commit, and without renames.
-            names = (*files, *renamed.values())
-            commits = [{"sha": sha, "files": [{"filename": each}]} for each in names]
-            return 200, {}, {"total_commits": len(commits), "commits": commits}
-        return 200, {}, {"status": "ahead", "files": found}
-
-    def _of_tree(self, what: str, name: str) -> Reply:
-        if what == "branches":
-            return 200, {}, {"name": name, "commit": {"id": "0" * 40}}
-        modes = self.modes.get(name, {})
-        tree = [{"path": path, "mode": mode, "type": "blob"} for path, mode in modes.items()]
-        return 200, {}, {"sha": name, "tree": tree, "truncated": False}
 
     def _of_commit(self, sha: str, what: str) -> list[Json] | Reply:
         if what == "check-runs":
@@ -388,12 +374,6 @@ class Server:
             "labels": [{"name": each} for each in pull.labels],
             "html_url": f"{self.address}/{pull.number}",
         }
-
-    def _file(self, name: str, before: str) -> Json:
-        if self.kind == "gitlab":
-            return {"new_path": name, "old_path": before or name, "diff": "@@"}
-        found = {"filename": name, "status": "renamed" if before else "modified"}
-        return found | ({"previous_filename": before} if before else {})
 
     def _event(self, who: str, label: str, what: str) -> Json:
         if what == "resource_label_events":

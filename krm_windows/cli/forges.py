@@ -2,8 +2,6 @@
 
 import argparse
 import os
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from krm_windows.cli import inputs
@@ -39,9 +37,7 @@ def is_named(arguments: argparse.Namespace) -> bool:
     return arguments.forge is not None and _is_repository(arguments.repo)
 
 
-def connected(
-    arguments: argparse.Namespace, sleep: Callable[[float], None] = time.sleep
-) -> "Connected":
+def connected(arguments: argparse.Namespace) -> "Connected":
     """Return the repository; raises WorkspaceError where there is no token."""
     from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
 
@@ -49,7 +45,7 @@ def connected(
     if arguments.token_file is not None:
         token = inputs.content(arguments.token_file).decode(errors="replace")
         environment[connect.KINDS[arguments.forge].variable] = token
-    return connect.connect(arguments.forge, arguments.repo, arguments.url, environment, sleep)
+    return connect.connect(arguments.forge, arguments.repo, arguments.url, environment)
 
 
 def git_access(forge: "Connected") -> "Access":

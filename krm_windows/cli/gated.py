@@ -99,13 +99,18 @@ def read(
     from krm_windows.forge.policies import Policy  # noqa: PLC0415 - the extra `forge`
     from krm_windows.forge.reach import Change, Reach, Targets  # noqa: PLC0415 - likewise
 
-    checkout = Path()
     if arguments.paths:
         reach = Reach(tuple(arguments.paths))
-        return (
-            [Policy(version.timetable, reach) for version in versions],
-            lambda sha: Change(git.changed(checkout, arguments.base, sha)),
-        )
+        policies = [Policy(version.timetable, reach) for version in versions]
+
+        def touched(branch: str, sha: str) -> Change:
+            base = arguments.base
+            # An open change is compared with the branch that it is to be merged into.
+            if arguments.head is None and forge is not None:
+                base = _fetch_branch(branch, forge)
+            return Change(git.changed(Path(), base, sha))
+
+        return policies, _look(arguments, forge, touched)
     before = _survey(arguments.tree, arguments)
     _log_unknown(before)
     keys = gating(before)
@@ -118,20 +123,37 @@ def read(
         for (name, cluster), version in product(keys, versions)
         if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments)
     ]
+
+    def changed(_branch: str, sha: str) -> Change:
+        with git.merged(Path(), arguments.base, sha) as (tree, files):
+            return Change(files, compare(before, _survey(str(tree), arguments), now()))
+
+    return policies, _look(arguments, forge, changed)
+
+
+def _look(
+    arguments: argparse.Namespace, forge: "Connected | None", changed: "Changes"
+) -> "Changes":
+    """Return what fetches a commit and looks at its change, and says why that cannot be known."""
+    from krm_windows.forge.reach import Change  # noqa: PLC0415 - the extra `forge`
+
     # One at a time: each is as many builds as there are cores.
     lock = Lock()
 
-    def look(sha: str) -> Change:
+    def look(branch: str, sha: str) -> Change:
         try:
             with lock:
                 _fetch(sha, arguments, forge)
-                with git.merged(checkout, arguments.base, sha) as (tree, files):
-                    return Change(files, compare(before, _survey(str(tree), arguments), now()))
+                return changed(branch, sha)
         except (WorkspaceError, InputError) as error:
             output.log(f"{sha[:12]}: {error}")
             return Change(None, unknown=f"cannot read it: {error}")
 
-    return policies, look
+    return look
+
+
+def _fetch_branch(name: str, forge: "Connected") -> str:
+    return git_program.fetch_branch(Path(), _REMOTE, name, forges.git_access(forge))
 
 
 def _fetch(sha: str, arguments: argparse.Namespace, forge: "Connected | None") -> None:

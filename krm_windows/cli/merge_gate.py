@@ -81,7 +81,7 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     is_alone = arguments.head is not None and arguments.forge is None
     if not is_alone and not forges.is_named(arguments):
         raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
-    forge = None if is_alone else forges.connected(arguments, clock.sleep)
+    forge = None if is_alone else forges.connected(arguments)
     policies, look = gated.read(versions, arguments, clock.now, forge)
     gate = None if forge is None else _gate(forge, policies, look, arguments)
     if gate is None or arguments.head is not None:
@@ -128,12 +128,12 @@ def _answer(
     sha = arguments.head
     if gate is None:
         # No forge is asked, so no labels are known: the files alone say which policies gate it.
-        verdict = judge(policies, look(sha), frozenset(), clock.now())
+        verdict = judge(policies, look("", sha), frozenset(), clock.now())
     else:
         # By its number the forge says which labels it has.
         number = arguments.change
         change = None if number is None else gate.forge.change(number)
-        verdict, _ = gate.answer(sha, change, look(sha), clock.now())
+        verdict, _ = gate.answer(sha, change, look("", sha), clock.now())
     words = f"{sha[:12]} {verdict.state.value}: {verdict.words}"
     output.show_words(f"{escape.line(words)}\n")
     return ExitCode.FINE if verdict.may_land else ExitCode.CLOSED
@@ -147,14 +147,13 @@ def _gate(
     return gate.MergeGate(
         forge,
         policies,
+        look,
         context=arguments.context,
         link=arguments.link,
         exempt_by=arguments.exempt_by,
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
         bases=frozenset(arguments.branches),
-        # By named paths the forge is asked which files an open change has.
-        changed=None if arguments.paths else look,
         base="" if arguments.paths else arguments.base,
     )
 

@@ -1,6 +1,5 @@
 """Which forges there are, where they are, and where their tokens are found."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -65,12 +64,8 @@ def connect(
     repository: str,
     address: str | None,
     environment: Mapping[str, str],
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Connected:
-    """Return a repository on a forge; raises WorkspaceError where something is missing.
-
-    `sleep` takes seconds.
-    """
+    """Return a repository on a forge; raises WorkspaceError where something is missing."""
     kind = KINDS[name]
     # A token of a GitHub Enterprise Server must not go to github.com.
     where = address or environment.get(kind.here) or kind.address
@@ -82,7 +77,7 @@ def connect(
         raise WorkspaceError(
             f"no token: set the environment variable {kind.variable}, or give --token-file"
         )
-    client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
+    client = Client(where, kind.header, f"{kind.scheme}{token}")
     return kind.make(client, repository)
 
 

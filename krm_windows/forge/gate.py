@@ -40,19 +40,19 @@ class MergeGate:
 
     `exempt_by` may set the label that lets a change through. Nothing is set in a
     `dry_run`. So many `jobs` ask the forge at the same time. Changes into other branches than
-    `bases` do not concern it; without any it is the default branch of the repository. What a commit
-    does is said by `changed` for the commit `base`, or else the forge says which files it changes.
+    `bases` do not concern it; without any it is the default branch of the repository. `changed`
+    says what a commit does to the commit `base`, or else to a branch.
     """
 
     forge: Connected
     policies: Sequence[Policy]
+    changed: Changes
     context: str
     link: str = ""
     exempt_by: frozenset[str] = frozenset()
     dry_run: bool = False
     jobs: int = 1
     bases: frozenset[str] = frozenset()
-    changed: Changes | None = None
     base: str = ""
     known: dict[tuple[str, str], Change] = field(default_factory=dict)
     """What commits change, by the commit or branch that they are compared with; and by theirs."""
@@ -173,12 +173,8 @@ class MergeGate:
     def decide(self, change: PullRequest, at: datetime) -> Verdict:
         """Say whether a change may land at an instant; raises ForgeError."""
         verdict = conclude(decide(self.policies, at))
-        # Where all are open it may land whatever its files are, and a request is saved.
-        if verdict.may_land and self.changed is None:
-            return verdict
-        if verdict.may_land:
-            return noted(verdict, self._look(change.base, change.sha))
-        return self._decide(self._look(change.base, change.sha), change, at)
+        does = self._look(change.base, change.sha)
+        return noted(verdict, does) if verdict.may_land else self._decide(does, change, at)
 
     def _decide(
         self,
@@ -193,14 +189,11 @@ class MergeGate:
         return exempted(self.forge, change, verdict, self.exempt_by)
 
     def _look(self, base: str, sha: str) -> Change:
-        """Return what a commit changes in a branch; raises ForgeError."""
+        """Return what a commit changes in a branch."""
         head = self.base or base, sha
         if head in self.known:
             return self.known[head]
-        if self.changed is None:
-            change = Change(self.forge.compared(base, sha))
-        else:
-            change = self.changed(sha)
+        change = self.changed(base, sha)
         # What could not be read may be there in the next round.
         if not change.unknown:
             self.known[head] = change

@@ -2,17 +2,10 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
-from urllib.parse import quote
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import (
-    Files,
-    Method,
-    Progress,
-    PullRequest,
-    Readiness,
-)
+from krm_windows.forge.model import Method, Progress, PullRequest, Readiness
 from krm_windows.forge.pulls import Pulls
 
 
@@ -25,31 +18,6 @@ class Gitea(Pulls):
     order: ClassVar[dict[str, str]] = {"state": "open", "sort": "oldest"}
     state: ClassVar[str] = "status"
     approves: ClassVar[str] = "APPROVED"
-
-    def compared(self, base: str, sha: str) -> Files:
-        """Return the paths that merging a commit into a branch changes.
-
-        They are those that any of its commits touches, of a merge against the branch merged into.
-        """
-        found = set()
-        for commit in http.records(self.compare(base, sha).get("commits")):
-            for each in http.records(commit.get("files")):
-                found.add(http.text(each, "filename"))
-        # Gitea leaves out what becomes a link, or none (modules/git, parseCommitFileStatus).
-        branch = http.record(self.client.get(f"{self.root}/branches/{quote(base, safe='')}"))
-        before, after = map(self._kinds, (http.text(branch, "commit", "id"), sha))
-        found |= {path for path in before.keys() & after.keys() if before[path] != after[path]}
-        return frozenset(found - {""})
-
-    def _kinds(self, sha: str) -> dict[str, str]:
-        """Return what the paths of a commit are, by their modes (GET …/git/trees/{sha})."""
-        found: dict[str, str] = {}
-        path = f"{self.root}/git/trees/{quote(sha, safe='')}"
-        for each in self.client.pages(path, {"recursive": "true", "per_page": 1000}, "tree"):
-            # Of `100644`, `120000` or `160000`, so that a file that is made executable counts by
-            # its commit alone.
-            found[http.text(each, "path")] = http.text(each, "mode")[:3]
-        return found
 
     def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{index}/timeline)."""

@@ -7,7 +7,6 @@ from urllib.parse import quote
 from krm_windows.forge import http, queue
 from krm_windows.forge.http import Record
 from krm_windows.forge.model import (
-    Files,
     Group,
     Method,
     Progress,
@@ -23,7 +22,6 @@ _CONCLUSIONS = {
     "neutral": State.SUCCESS,
     "skipped": State.SUCCESS,
 }
-_MOST_COMPARED = 300
 # `unstable` is mergeable, with a status that is not a success: what the branch does not demand, or
 # ours. `blocked` may be what was so before our status, and a check may not have begun, too.
 _STATES = {
@@ -51,17 +49,6 @@ class GitHub(Pulls):
             found = queue.group(http.text(each, "ref"), http.text(each, "object", "sha"))
             if found is not None:
                 yield found
-
-    def compared(self, base: str, sha: str) -> Files:
-        """Return the paths that merging a commit into a branch changes."""
-        files = http.records(self.compare(base, sha).get("files"))
-        # The first page has all files, and no more than that.
-        if len(files) >= _MOST_COMPARED:
-            return None
-        found = set()
-        for each in files:
-            found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
-        return frozenset(found - {""})
 
     def check_runs(self, sha: str) -> dict[str, State]:
         """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""

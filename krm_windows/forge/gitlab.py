@@ -8,7 +8,6 @@ from krm_windows.forge import http
 from krm_windows.forge.errors import ConflictError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
-    Files,
     Group,
     Method,
     Progress,
@@ -73,19 +72,6 @@ class GitLab:
     def queued(self) -> Iterator[Group]:
         """Yield nothing: a merge train asks by a job of its pipeline."""
         yield from ()
-
-    def compared(self, base: str, sha: str) -> Files:
-        """Return the paths that merging a commit changes (GET …/repository/compare)."""
-        query = {"from": base, "to": sha, "straight": "false"}
-        answer = http.record(self.client.get(f"{self._root}/repository/compare", **query))
-        # Its name of a list that was cut (GitLab, lib/api/entities/compare.rb: `overflow?`).
-        if answer.get("compare_timeout") is not False:
-            return None
-        found = set()
-        for each in http.records(answer.get("diffs")):
-            found |= {http.text(each, "old_path"), http.text(each, "new_path")}
-        # Nor has it any where the two have no commit in common.
-        return frozenset(found - {""}) or None
 
     def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/resource_label_events)."""

@@ -3,10 +3,9 @@
 The token goes to the one host that was named, in a header; no message has it.
 """
 
-import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlencode
@@ -32,7 +31,7 @@ MOST_THREADS = 64
 _PIECE = 1 << 16
 _SECONDS = 60.0
 _TRIES = 5
-# Seconds. The hourly limits of a forge may want more; then the run fails, and the next one goes on.
+# Seconds. The hourly limits of a forge may want more.
 _LONGEST_PAUSE = 300.0
 # Characters of what a forge says of an error.
 _WORDS = 200
@@ -48,28 +47,40 @@ _CONFLICTS = (
 )
 
 
+class _Retry(urllib3.Retry):
+    # GitHub's limits are 403, too.
+    RETRY_AFTER_STATUS_CODES = frozenset({403, 413, 429, 503})
+
+    def get_retry_after(self, response: urllib3.BaseHTTPResponse) -> float | None:
+        """Wait for some minutes at most; then the run fails, and the next one goes on."""
+        found = super().get_retry_after(response)
+        return None if found is None else min(found, _LONGEST_PAUSE)
+
+
+_AGAIN = _Retry(
+    _TRIES - 1,
+    allowed_methods=None,
+    status_forcelist=(429, 500, 502, 503, 504),
+    backoff_factor=1,
+    raise_on_status=False,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back: a status, and the value of its JSON; names of headers are in any letters."""
+    """What came back: the value of its JSON; names of headers are in any letters."""
 
-    status: int
     headers: Mapping[str, str]
     value: Json
 
 
 @dataclass
 class Client:
-    """Asks one REST interface; `header` and `token` say who asks.
-
-    Threads may share it. A request that fails in passing is sent up to `tries` times in all.
-    `sleep` takes seconds.
-    """
+    """Asks one REST interface; `header` and `token` say who asks. Threads may share it."""
 
     address: str
     header: str
     token: str = field(repr=False)
-    sleep: Callable[[float], None] = time.sleep
-    tries: int = _TRIES
 
     def __post_init__(self) -> None:
         """Check the address; raises WorkspaceError where the token would go in the clear."""
@@ -102,92 +113,44 @@ class Client:
     def _asked(
         self, method: str, path: str, content: Record | None = None, *, again: bool = True
     ) -> Response:
-        """Ask until there is an answer that counts."""
-        what = f"{method} {_plain(path)}"
-        problem = ""
-        for number in range(self.tries):
-            pause = 2.0**number
-            # A request that was limited has done nothing, so it can always be sent again.
-            may_repeat = again
-            try:
-                answer = self._once(method, path, content)
-            except (urllib3.exceptions.HTTPError, OSError) as error:
-                # The words of the exception may name the address with what is in it.
-                problem = type(error).__name__
-            else:
-                if not _may_pass(answer):
-                    return self._judged(what, answer)
-                problem = str(answer.status)
-                pause = _pause(answer, pause)
-                may_repeat = again or answer.status == HTTPStatus.TOO_MANY_REQUESTS
-            if not may_repeat or number + 1 == self.tries:
-                break
-            if pause > _LONGEST_PAUSE:
-                raise ForgeError(
-                    f"{what}: rate limited; the forge asks to wait for {pause:.0f} seconds"
-                )
-            self.sleep(max(pause, 0.0))
-        raise ForgeError(f"{what}: failed ({problem})")
-
-    def _once(self, method: str, path: str, content: Record | None) -> Response:
-        headers = {
-            self.header: self.token,
-            "Accept": "application/json",
-            "User-Agent": "krm-windows",
-        }
-        body = None
-        if content is not None:
-            headers["Content-Type"] = "application/json"
-            body = json.dumps(content).encode()
-        root = self.address.rstrip("/")
-        response = self._pool.request(
-            method,
-            f"{root}/{path}",
-            headers=headers,
-            body=body,
-            redirect=False,
-            preload_content=False,
-            decode_content=False,
-        )
+        what = f"{method} {path.partition('?')[0]}"
         try:
-            text = read(response, _MOST, _SECONDS)
+            response = self._pool.request(
+                method,
+                f"{self.address.rstrip('/')}/{path}",
+                headers={
+                    self.header: self.token,
+                    "Accept": "application/json",
+                    "User-Agent": "krm-windows",
+                },
+                json=content,
+                retries=_AGAIN if again else False,
+                redirect=False,
+                preload_content=False,
+                decode_content=False,
+            )
+            value = parsed(read(response, _MOST, _SECONDS))
         except UnfitError as error:
-            raise ForgeError(f"{method} {_plain(path)}: {error}") from None
-        return Response(response.status, response.headers, parsed(text))
+            raise ForgeError(f"{what}: {error}") from None
+        except (urllib3.exceptions.HTTPError, OSError, ValueError, OverflowError) as error:
+            # The words of the exception may name the address with what is in it.
+            reason = getattr(error, "reason", None) or error
+            raise ForgeError(f"{what}: failed ({type(reason).__name__})") from None
+        if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+            raise self._refusal(f"{what}: {response.status}", response.status, value)
+        return Response(response.headers, value)
 
-    def _judged(self, what: str, answer: Response) -> Response:
-        """Give back an answer that is fine; raises a ForgeError for any other."""
-        if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            return answer
-        said = f"{what}: {answer.status}"
+    def _refusal(self, said: str, status: int, value: Json) -> ForgeError:
+        """Return what a status that is not fine is as an error."""
         # Whoever answers may repeat what it was sent; the scheme before the token is no secret.
         secret = self.token.rpartition(" ")[2]
-        words = _message(answer.value).replace(secret, "***")[:_WORDS]
+        words = _message(value).replace(secret, "***")[:_WORDS]
         if words:
             said += f": {words}"
         # 404, too, where a token may not know that there is anything.
-        if answer.status in _REFUSED:
-            raise RefusedError(f"{said} (does the token have the permission?)")
-        if answer.status in _CONFLICTS:
-            raise ConflictError(said, words)
-        raise ForgeError(said)
-
-
-def _pause(answer: Response, default: float) -> float:
-    """Return for how many seconds a forge asks not to be asked."""
-    after = answer.headers.get("retry-after")
-    if after:
-        # RFC 9110, 10.2.3: seconds, or a date.
-        try:
-            return urllib3.Retry().parse_retry_after(after)
-        except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
-            return default
-    # GitHub's, and Gitea's and GitLab's without the `x-`: seconds since 1970.
-    for name in ("x-ratelimit-reset", "ratelimit-reset"):
-        reset = answer.headers.get(name, "")
-        if reset.isascii() and reset.isdecimal() and _is_used_up(answer):
-            return float(reset[:12]) - time.time()
-    return default
+        if status in _REFUSED:
+            return RefusedError(f"{said} (does the token have the permission?)")
+        return ConflictError(said, words) if status in _CONFLICTS else ForgeError(said)
 
 
 class UnfitError(Exception):
@@ -274,24 +237,6 @@ def number(value: Record, name: str) -> int:
     return found
 
 
-def _may_pass(answer: Response) -> bool:
-    """Whether the same request may succeed a while later."""
-    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-        return True
-    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return True
-    # GitHub's limits are 403, too: with Retry-After, or with nothing left.
-    if answer.status != HTTPStatus.FORBIDDEN:
-        return False
-    return "retry-after" in answer.headers or _is_used_up(answer)
-
-
-def _is_used_up(answer: Response) -> bool:
-    # GitHub's name, and that of GitLab and Gitea.
-    names = ("x-ratelimit-remaining", "ratelimit-remaining")
-    return "0" in [answer.headers.get(name) for name in names]
-
-
 def _message(value: Json) -> str:
     if not isinstance(value, dict):
         return ""
@@ -300,8 +245,3 @@ def _message(value: Json) -> str:
 
 def _with(path: str, query: Query) -> str:
     return f"{path}?{urlencode(query)}" if query else path
-
-
-def _plain(path: str) -> str:
-    """Return a path without what was asked of it."""
-    return path.partition("?")[0]

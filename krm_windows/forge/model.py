@@ -4,9 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-Files = frozenset[str] | None
-"""Paths that a change touches, from the top of the repository; None where not all are known."""
-
 
 class State(Enum):
     """What is said of a commit; the words are those of GitHub and Gitea."""

@@ -9,7 +9,6 @@ from urllib.parse import quote
 from krm_windows.forge import http
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
-    Files,
     Group,
     Progress,
     PullRequest,
@@ -65,19 +64,6 @@ class Pulls(ABC):
     def queued(self) -> Iterator[Group]:
         """Yield nothing: Gitea has no merge queue."""
         yield from ()
-
-    @abstractmethod
-    def compared(self, base: str, sha: str) -> Files:
-        """Return the paths that merging a commit into a branch changes, renamed ones twice.
-
-        None where the forge does not list them all. It is asked by commit: the head of a change may
-        be another one by the time that its files are read, and the first one again after that.
-        """
-
-    def compare(self, base: str, sha: str) -> Record:
-        """Compare a commit with where it left a branch (GET …/compare/{basehead})."""
-        path = f"{self.root}/compare/{quote(base, safe='')}...{quote(sha, safe='')}"
-        return http.record(self.client.get(path, **{self.page: 1}))
 
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what is said of a commit last, by context."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from krm_windows import patterns
-from krm_windows.forge.model import Files
 from krm_windows.pending.effect import Effect, Key
 
 
@@ -13,16 +12,17 @@ from krm_windows.pending.effect import Effect, Key
 class Change:
     """What a commit changes: its files, and what that does to targets.
 
-    `unknown` says why nothing is known of the one or the other.
+    `files` are paths from the top of the repository. `unknown` says why nothing is known of the one
+    or the other.
     """
 
-    files: Files
+    files: frozenset[str] | None
     effect: Effect = field(default_factory=lambda: Effect({}))
     unknown: str = ""
 
 
-Changes = Callable[[str], Change]
-"""Looks at the change of a commit, in the trees before and after it."""
+Changes = Callable[[str, str], Change]
+"""Looks at what a commit changes in a branch."""
 
 
 @dataclass(frozen=True, slots=True)

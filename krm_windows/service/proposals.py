@@ -74,8 +74,8 @@ class PullRequests:
             raise WorkspaceError(f"its token cannot be read: {error.strerror}") from None
         # Gitea takes this form alone, GitHub both. Sent once: whether a request that failed has
         # opened one is not known, and a person waits for the answer.
-        client = http.Client(url, "Authorization", f"token {token}", tries=1)
-        answer = client.send("POST", "pulls", proposed._asdict())
+        client = http.Client(url, "Authorization", f"token {token}")
+        answer = client.send("POST", "pulls", proposed._asdict(), again=False)
         address = http.text(http.record(answer.value), "html_url")
         if not address:
             raise WorkspaceError("the forge returned no URL for it")

@@ -130,14 +130,16 @@ def _above(paths: Iterable[str]) -> set[str]:
     return set(map(str, chain.from_iterable(PurePosixPath(path).parents for path in paths)))
 
 
-def changed(directory: Path, older: str, newer: str) -> frozenset[str]:
-    """Return the paths in which two commits differ, from the top of the repository.
+def changed(directory: Path, base: str, head: str) -> frozenset[str]:
+    """Return the paths that a commit changes since it left another, from the repository's top.
 
     What is renamed is there under both names. Raises WorkspaceError where one is no commit.
     """
     objects = Objects(directory)
-    old, new = (objects.tree(objects.commit_of(ref)) for ref in (older, newer))
-    return frozenset(path for path, _, _ in objects.differences(old, new, MOST.entries))
+    new = objects.commit_of(head)
+    old = _fork(objects, objects.commit_of(base), new)
+    found = objects.differences(objects.tree(old), objects.tree(new), MOST.entries)
+    return frozenset(path for path, _, _ in found)
 
 
 def name_of(directory: Path, ref: str) -> str:

@@ -186,6 +186,14 @@ def fetch_commit(directory: Path, remote: str, commit: str, access: Access | Non
         _fetch(objects, remote, commit, access)
 
 
+def fetch_branch(directory: Path, remote: str, branch: str, access: Access | None = None) -> str:
+    """Fetch a branch, and return its commit; raises WorkspaceError."""
+    objects = Objects(directory)
+    kept = f"refs/krm-windows/{branch}"
+    _fetch(objects, remote, f"+refs/heads/{branch}:{kept}", access)
+    return objects.commit_of(kept)
+
+
 def _fetch(objects: Objects, remote: str, what: str, access: Access | None) -> None:
     """Fetch with the credentials of the repository, and then with others."""
     options = ("--no-recurse-submodules", "--upload-pack=git-upload-pack")

@@ -32,8 +32,10 @@ Gate = Callable[..., None]
 
 @pytest.fixture
 def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    """Call the command at an instant, with no right that its page does not name."""
+    """Call the command in a clone, with no right that its page does not name."""
     repository.protect(CONTEXT)
+    git(tmp_path, "clone", "--quiet", repository.remote, "clone")
+    monkeypatch.chdir(tmp_path / "clone")
     (tmp_path / "policy.yaml").write_text(POLICY)
     token = repository.gitea.token("acme", "read:issue", "write:repository")
     monkeypatch.setenv("GITEA_TOKEN", token)

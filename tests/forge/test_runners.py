@@ -130,13 +130,22 @@ def event(fleet: Path, source: Source, environment: dict[str, str], tmp_path: Pa
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(fleet: Path) -> Iterator[Server]:
     """GitHub, with a change that is gated and one that is not."""
-    with serving("github", *PULLS) as found:
+    with serving("github", *_pulls(fleet)) as found:
         yield found
 
 
-PULLS = (Pull(1, "a" * 40, ("apps/web.yaml",)), Pull(2, "b" * 40, ("docs/a.md",)))
+def _pulls(fleet: Path) -> list[Pull]:
+    """Commit a change that is gated and one that is not."""
+    pulls = []
+    for number, path in enumerate(("apps/web.yaml", "docs/a.md"), 1):
+        git(fleet, "switch", "--quiet", "--create", f"change-{number}")
+        (fleet / path).parent.mkdir(exist_ok=True)
+        (fleet / path).write_text("x: y\n")
+        pulls.append(Pull(number, committed(fleet, "Change")))
+        git(fleet, "switch", "--quiet", "main")
+    return pulls
 
 
 def passed(done: list[Done], *names: str) -> list[Done]:
@@ -168,8 +177,8 @@ def test_the_workflow_for_github(server: Server, fleet: Path, event: Event) -> N
     ):
         edited(fleet, policy)
         passed(event(name, *place).run(GITHUB))
-        assert server.latest("a" * 40)["state"] == state
-        assert server.latest("b" * 40)["state"] == "success"
+        assert server.latest(server.pulls[0].sha)["state"] == state
+        assert server.latest(server.pulls[1].sha)["state"] == "success"
 
 
 def test_the_workflow_for_gitea(
@@ -212,7 +221,7 @@ def test_the_component_for_gitlab(
     """Included three times, as the example has it: a merge request, and the branch."""
     pipeline = tmp_path / "pipeline.yaml"
     pipeline.write_text(GITLAB.read_text().replace(PLACEHOLDER, source.commit))
-    with serving("gitlab", *PULLS) as server:
+    with serving("gitlab", *_pulls(fleet)) as server:
         variables = {
             **environment,
             "CI_SERVER_URL": f"file://{source.place.parents[1]}",
@@ -241,7 +250,7 @@ def test_the_component_for_gitlab(
             edited(fleet, policy)
             done = GitLab(fleet, source.place, branch).run(pipeline)
             passed(done, "krm-windows merge-gate")
-            assert server.latest("a" * 40)["state"] == state
+            assert server.latest(server.pulls[0].sha)["state"] == state
             assert TOKEN not in done[0].output
 
 
@@ -339,10 +348,10 @@ def test_the_gate_runs_by_hand(server: Server, fleet: Path, event: Event, source
     }
     done = replace(runner, workspace=fleet).act(source.place, inputs)
     assert done.code == 0, done.output
-    assert server.latest("a" * 40)["state"] == "success"
+    assert server.latest(server.pulls[0].sha)["state"] == "success"
     edited(fleet, CLOSED)
     replace(runner, workspace=fleet).act(source.place, inputs)
-    assert server.latest("a" * 40)["state"] == "pending"
+    assert server.latest(server.pulls[0].sha)["state"] == "pending"
 
 
 EVIL = (
@@ -459,7 +468,7 @@ def test_the_action_runs_nothing_of_the_checkout(
         inputs = {"command": command, "policies": "windows/policy.yaml", "arguments": arguments}
         done = replace(runner, workspace=fleet, environment=environment).act(source.place, inputs)
         assert (command, done.code, trapped.said()) == (command, 0, set()), done.output
-    assert server.latest("a" * 40)["state"] == "success"
+    assert server.latest(server.pulls[0].sha)["state"] == "success"
     assert len(server.comments) == 1
     # In a merge queue krm-windows itself starts Git.
     base, sha = (git(fleet, "rev-parse", name).strip() for name in ("main~1", "main"))
@@ -480,7 +489,7 @@ def test_the_component_runs_nothing_of_the_checkout(
 ) -> None:
     """On GitLab likewise, where the shell of the job alone has the variables of the project."""
     path = spies(tmp_path / "bin", trapped, TOKEN, spare_top=True)
-    with serving("gitlab", *PULLS) as server:
+    with serving("gitlab", *_pulls(fleet)) as server:
         variables = {
             **hostile(environment, fleet, path),
             "CI_SERVER_URL": f"file://{source.place.parents[1]}",
@@ -502,7 +511,7 @@ def test_the_component_runs_nothing_of_the_checkout(
             [(name, job)] = included(COMPONENT.read_text(), inputs).items()
             done = GitLab(fleet, source.place, variables).job(name, job)
             assert (command, done.code, trapped.said()) == (command, 0, set()), done.output
-        assert server.latest("a" * 40)["state"] == "success"
+        assert server.latest(server.pulls[0].sha)["state"] == "success"
         assert len(server.comments) == 1
 
 
@@ -570,8 +579,8 @@ def test_what_pull_requests_bring_is_not_run_with_rights() -> None:
         assert ("statuses" in job["permissions"]) is is_gate
         assert (job["if"] == "github.event_name != 'pull_request'") is is_gate
         first = job["steps"][0]["with"]
-        where = {"ref": "main"} if is_gate else {"fetch-depth": 0}
-        assert first == {**where, "persist-credentials": False}
+        where = {"ref": "main"} if is_gate else {}
+        assert first == {**where, "fetch-depth": 0, "persist-credentials": False}
     gitea = yaml.safe_load(GITEA.read_text())
     assert [job["if"] for job in gitea["jobs"].values()] == [
         job["if"] for job in read["jobs"].values()

@@ -34,6 +34,7 @@ def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv(f"{request.param.upper()}_TOKEN", TOKEN)
     pulls = (Pull(1, "a" * 40, ("apps/web.yaml",)), Pull(2, "b" * 40, ("docs/a.md",)))
     with serving(request.param, *pulls) as found:
+        found.is_checked_out(monkeypatch)
         yield found
 
 

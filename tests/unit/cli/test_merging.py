@@ -52,6 +52,7 @@ def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         Pull(3, "c" * 40, ("docs/a.md",), LABELS),
     )
     with serving(request.param, *pulls) as found:
+        found.is_checked_out(monkeypatch)
         yield found
 
 
@@ -357,7 +358,7 @@ def test_a_forge_that_fails_ends_it(server: Server, said: Callable[[], str]) -> 
     server.before = before
     assert gated(server, "merge: true") == 1
     assert server.merged == []
-    assert "failed (500)\n" in said()
+    assert ": 500\n" in said()
 
 
 def test_an_answer_that_is_lost_is_looked_for(server: Server, said: Callable[[], str]) -> None:
@@ -377,7 +378,7 @@ def test_an_answer_that_is_lost_is_looked_for(server: Server, said: Callable[[],
     lines = said()
     assert "#1 aaaaaaaaaaaa merged: " in lines
     assert "#3 cccccccccccc not merged: " in lines
-    assert "failed (502)" in lines
+    assert ": 502" in lines
     assert len(sent) == 2
 
 

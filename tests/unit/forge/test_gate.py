@@ -21,7 +21,7 @@ from krm_windows.forge import (
 from krm_windows.forge.exemptions import LABEL
 from krm_windows.forge.gate import MergeGate, Outcome
 from krm_windows.forge.policies import Policy
-from krm_windows.forge.reach import Reach
+from krm_windows.forge.reach import Change, Reach
 from krm_windows.gate import timetable
 from krm_windows.krm import documents
 from krm_windows.preview.versions import Choice, Source
@@ -67,14 +67,11 @@ class Forged:
         [found] = [each for each in self.changes if each.number == number]
         return found
 
-    def compared(self, base: str, sha: str) -> frozenset[str] | None:
+    def changed(self, base: str, sha: str) -> Change:
         """Return the files of a commit, which is named by a number."""
         assert base in ("main", "mine")
         self.asked.append("files")
-        number = int(sha, 16)
-        if number in self.failing:
-            raise ForgeError("the files cannot be read")
-        return self.files[number]
+        return Change(self.files[int(sha, 16)])
 
     def label_setters(self, _change: PullRequest, _label: str) -> frozenset[str]:
         """Return who set it."""
@@ -83,6 +80,8 @@ class Forged:
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what was said."""
         self.asked.append("statuses")
+        if int(sha, 16) in self.failing:
+            raise ForgeError("the statuses cannot be read")
         return {status.context: status for of, status in self.said if of == sha}
 
     def set_status(self, sha: str, status: Status) -> None:
@@ -126,7 +125,7 @@ def passed(gate: MergeGate, at: datetime) -> list[Outcome]:
 def test_a_change_waits_for_the_window_of_what_it_touches() -> None:
     """One that touches nothing gated does not; the status says why and until when."""
     forge = forged(("apps/web.yaml", "README.md"), ("README.md",))
-    gate = MergeGate(forge, [policy()], "windows", "https://windows.test/")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows", "https://windows.test/")
     passed(gate, THURSDAY)
     closed = "closed until Mon 2026-12-21 08:00 Europe/Berlin: flux-system/week (no window is open)"
     free = "changes nothing that a window gates"
@@ -145,7 +144,7 @@ def test_a_change_that_touches_several_needs_all() -> None:
     """It waits for the one that opens last."""
     night = policy(INFRA, windows="{night: {opens: daily 22:00, duration: 2h}}")
     forge = forged(("apps/web.yaml", "infra/dns.yaml"), ("infra/dns.yaml",), ("apps/x",))
-    gate = MergeGate(forge, [policy(), night], "windows")
+    gate = MergeGate(forge, [policy(), night], forge.changed, "windows")
     at_night = datetime(2026, 12, 16, 21, 30, tzinfo=UTC)
     expected = {
         WEDNESDAY: [State.PENDING, State.PENDING, State.SUCCESS],
@@ -165,7 +164,7 @@ def test_a_change_that_touches_several_needs_all() -> None:
 def test_a_label_puts_a_change_under_a_policy() -> None:
     """Whatever it touches; it is the name of the policy, without its namespace."""
     forge = forged(("README.md",))
-    gate = MergeGate(forge, [policy()], "windows")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows")
     found = []
     for label in ("window:week", "window:weekly", "window:flux-system/week"):
         forge.changes = [replace(forge.changes[0], labels=frozenset({label}))]
@@ -179,7 +178,8 @@ def test_a_label_puts_a_change_under_a_policy() -> None:
 
 def test_closing_early_counts() -> None:
     """A change that could not finish in the window waits for the next."""
-    gate = MergeGate(forged(("apps/a",)), [policy(closesEarly="30m")], "windows")
+    forge = forged(("apps/a",))
+    gate = MergeGate(forge, [policy(closesEarly="30m")], forge.changed, "windows")
     before = THURSDAY - timedelta(minutes=31)
     found = [
         gate.decide(gate.forge.change(1), at).state
@@ -192,15 +192,14 @@ def test_files_that_are_not_all_known_may_be_gated() -> None:
     """Closed wins."""
     forge = forged(("README.md",))
     forge.files[1] = None
-    assert (
-        MergeGate(forge, [policy()], "w").decide(forge.changes[0], THURSDAY).state is State.PENDING
-    )
+    gate = MergeGate(forge, [policy()], forge.changed, "w")
+    assert gate.decide(forge.changes[0], THURSDAY).state is State.PENDING
 
 
 def test_a_head_that_moves_while_it_is_looked_at_is_judged_by_its_own_files() -> None:
     """A push of harmless ones and back again: a status is one of a commit, and so is the answer."""
     forge = forged(("apps/web.yaml",), ("README.md",))
-    gate = MergeGate(forge, [policy()], "windows")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows")
     read, harmless = forge.changes
     forge.changes = [replace(read, sha=harmless.sha)]
     assert gate.decide(read, THURSDAY).state is State.PENDING
@@ -214,8 +213,11 @@ def test_a_head_of_two_changes_has_what_holds_for_both() -> None:
         [read] = forge.changes
         forge.changes = [replace(read, base=base) for base in bases]
         does = {"main": frozenset({"apps/a"}), "mine": frozenset({"README.md"})}
-        forge.compared = lambda base, _sha, does=does: does[base]
-        gate = MergeGate(forge, [policy()], "windows", bases=frozenset(bases))
+
+        def changed(base: str, _sha: str, does: dict[str, frozenset[str]] = does) -> Change:
+            return Change(does[base])
+
+        gate = MergeGate(forge, [policy()], changed, "windows", bases=frozenset(bases))
         # What is known of a commit is known of one branch.
         found = passed(gate, THURSDAY)
         assert [each.verdict and each.verdict.state for each in found] == [State.PENDING] * 2
@@ -227,17 +229,17 @@ def test_a_change_into_another_branch_is_none_of_ours() -> None:
     forge = forged(("README.md",), ("README.md",))
     first, second = forge.changes
     forge.changes = [replace(first, base="mine"), second]
-    gate = MergeGate(forge, [policy()], "windows")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows")
     assert [each.change.number for each in passed(gate, THURSDAY)] == [2]
     assert [sha for sha, _ in forge.said] == [second.sha]
-    both = MergeGate(forge, [policy()], "windows", bases=frozenset({"main", "mine"}))
+    both = MergeGate(forge, [policy()], forge.changed, "windows", bases=frozenset({"main", "mine"}))
     assert [each.change.number for each in passed(both, THURSDAY)] == [1, 2]
 
 
 def test_a_change_that_gets_another_base_is_judged_anew() -> None:
     """Its head stays, and what it changes is something else."""
     forge = forged(("README.md",))
-    gate = MergeGate(forge, [policy()], "windows", bases=frozenset({"main", "mine"}))
+    gate = MergeGate(forge, [policy()], forge.changed, "windows", bases=frozenset({"main", "mine"}))
     [read] = forge.changes
     moved = replace(read, base="mine")
     assert gate.decide(moved, THURSDAY).may_land
@@ -249,7 +251,7 @@ def test_a_change_that_gets_another_base_is_judged_anew() -> None:
 def test_a_push_has_a_status_of_its_own() -> None:
     """What was said of the commit before is not said of the new one."""
     forge = forged(("README.md",))
-    gate = MergeGate(forge, [policy()], "windows")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows")
     passed(gate, THURSDAY)
     forge.changes = [replace(forge.changes[0], sha=f"{2:040x}")]
     forge.files[2] = frozenset({"apps/web.yaml"})
@@ -263,7 +265,7 @@ def test_a_push_has_a_status_of_its_own() -> None:
 def test_what_was_said_is_not_said_again() -> None:
     """By this process or another: a forge takes a thousand statuses of a commit."""
     forge = forged(("apps/a",))
-    for gate in (MergeGate(forge, [policy()], "windows") for _ in range(2)):
+    for gate in (MergeGate(forge, [policy()], forge.changed, "windows") for _ in range(2)):
         for _ in range(3):
             passed(gate, THURSDAY)
     assert len(forge.said) == 1
@@ -275,7 +277,7 @@ def test_what_was_said_is_not_said_again() -> None:
 def test_what_somebody_else_says_is_corrected() -> None:
     """In the next round of the same process."""
     forge = forged(("apps/a",))
-    gate = MergeGate(forge, [policy()], "windows")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows")
     passed(gate, THURSDAY)
     sha, status = forge.said[0]
     forge.said.append((sha, replace(status, state=State.SUCCESS)))
@@ -283,18 +285,11 @@ def test_what_somebody_else_says_is_corrected() -> None:
     assert [each.state for _, each in forge.said] == [State.PENDING, State.SUCCESS, State.PENDING]
 
 
-def test_while_all_is_open_no_files_are_read() -> None:
-    """A thousand changes cost a thousand requests less."""
-    forge = forged(("apps/a",), ("README.md",))
-    passed(MergeGate(forge, [policy()], "windows"), WEDNESDAY)
-    assert "files" not in forge.asked
-
-
 def test_one_change_that_fails_keeps_no_other() -> None:
     """It is reported, and the others have their status."""
     forge = forged(("apps/a",), ("apps/b",), failing=frozenset({1}))
-    first, second = passed(MergeGate(forge, [policy()], "windows"), THURSDAY)
-    assert str(first.error) == "the files cannot be read"
+    first, second = passed(MergeGate(forge, [policy()], forge.changed, "windows"), THURSDAY)
+    assert str(first.error) == "the statuses cannot be read"
     assert second.verdict is not None
     assert [sha for sha, _ in forge.said] == [f"{2:040x}"]
 
@@ -303,7 +298,7 @@ def test_a_window_that_closes_during_a_pass_counts() -> None:
     """Each change is judged when it is its turn."""
     forge = forged(("apps/a",), ("apps/b",))
     instants = iter((THURSDAY - timedelta(seconds=1), THURSDAY))
-    gate = MergeGate(forge, [policy()], "windows")
+    gate = MergeGate(forge, [policy()], forge.changed, "windows")
     found = [each.verdict.state for each in gate.run(lambda: next(instants)) if each.verdict]
     assert found == [State.SUCCESS, State.PENDING]
 
@@ -311,7 +306,7 @@ def test_a_window_that_closes_during_a_pass_counts() -> None:
 def test_a_dry_run_sets_nothing() -> None:
     """It says every time what it would set."""
     forge = forged(("apps/a",))
-    gate = MergeGate(forge, [policy()], "windows", dry_run=True)
+    gate = MergeGate(forge, [policy()], forge.changed, "windows", dry_run=True)
     assert [passed(gate, THURSDAY)[0].is_new for _ in range(2)] == [True, True]
     assert forge.said == []
 
@@ -339,7 +334,9 @@ def test_an_exemption_is_set_by_who_may_for_a_reason(
     """And both are recorded in the status."""
     forge = forged(("apps/a",), setters=frozenset(setters))
     change = replace(forge.changes[0], labels=frozenset({LABEL}), text=text)
-    gate = MergeGate(forge, [policy()], "windows", exempt_by=frozenset({"ada", "bob"}))
+    gate = MergeGate(
+        forge, [policy()], forge.changed, "windows", exempt_by=frozenset({"ada", "bob"})
+    )
     found = gate.decide(change, THURSDAY)
     assert (found.state, said in found.words) == (state, True)
     # Without the label a reason is only a line.
@@ -352,7 +349,7 @@ def test_a_description_is_one_line_that_a_forge_takes() -> None:
     reason = yaml.safe_dump("a\nb\x1b[31m " + "long " * 60)
     freezes = f"{{stop: {{starts: '2026-01-01', ends: '2027-01-01', reason: {reason!r}}}}}"
     forge = forged(("apps/a",))
-    passed(MergeGate(forge, [policy(freezes=freezes)], "windows"), THURSDAY)
+    passed(MergeGate(forge, [policy(freezes=freezes)], forge.changed, "windows"), THURSDAY)
     [(_, status)] = forge.said
     assert len(status.description) == 140
     assert status.description.isprintable()
@@ -378,7 +375,7 @@ def test_the_merge_gate_and_the_gate_in_the_cluster_say_the_same(fields: dict[st
     ]
     in_cluster = timetable.load(shipped)
     forge = forged(("apps/a",))
-    gate = MergeGate(forge, [policy(**fields)], "windows")
+    gate = MergeGate(forge, [policy(**fields)], forge.changed, "windows")
     random = Random(17)  # noqa: S311 - the same every time
     begins = datetime(2026, 9, 1, tzinfo=UTC)
     states = set()

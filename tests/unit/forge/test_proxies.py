@@ -7,6 +7,7 @@ import socket
 import socketserver
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,8 @@ FORGE = "https://forge.test/api"
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy of the machine."""
+    """No proxy of the machine, and no pause before a request is sent again."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     for name in (*VARIABLES, "ssl_cert_file", "ssl_cert_dir", "request_method"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -99,7 +101,7 @@ def passed(one: socket.socket, other: socket.socket) -> None:
 def made(address: str) -> connect.Connected:
     """Return a client that does not wait."""
     kind = connect.KINDS["github"]
-    client = Client(address, kind.header, f"{kind.scheme}{TOKEN}", lambda _: None)
+    client = Client(address, kind.header, f"{kind.scheme}{TOKEN}")
     return kind.make(client, REPOSITORY)
 
 
