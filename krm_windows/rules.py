@@ -152,10 +152,6 @@ CLUSTER_NULL = _error("cluster-null", "A cluster's patch is null, so it would ha
 CLUSTER_DROPPED = _warning(
     "cluster-dropped", "A cluster's windows are removed: no policy names it any more."
 )
-CLUSTER_NULL_DROPPED = _error(
-    "cluster-null-dropped",
-    "A patch sets something in a cluster's entry to null, which the merge drops.",
-)
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.

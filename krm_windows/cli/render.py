@@ -53,8 +53,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    if _is_fleet(arguments) and arguments.cluster is not None:
-        raise UsageError("--cluster and --all-clusters or --clusters cannot be used together")
+    if arguments.all_clusters and arguments.cluster is not None:
+        raise UsageError("--cluster and --all-clusters cannot be used together")
     if arguments.diff and not arguments.check:
         raise UsageError("--diff needs --check")
     policies = {path: inputs.policy(path) for path in arguments.policies}
@@ -99,16 +99,12 @@ def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, byte
     return report.located(found.results(), policies, arguments.resources), edits
 
 
-def _is_fleet(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.all_clusters or arguments.clusters)
-
-
 def _outcomes(
     arguments: argparse.Namespace, policies: Mapping[str, KubeObject], *, strict: bool
 ) -> Iterable[Outcome]:
     """Yield what becomes of each part of the output."""
     # A fleet has its own form of output: a base and overlays for each cluster.
-    if _is_fleet(arguments):
+    if arguments.all_clusters:
         return fleet.outcomes(arguments, policies, strict=strict)
     if len(arguments.policies) != 1:
         raise UsageError(

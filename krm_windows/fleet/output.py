@@ -1,7 +1,7 @@
 """A tree of files made what a fleet yields, a cluster at a time; or only compared with it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -66,15 +66,8 @@ class FleetOutput:
     output: Path
     strict: bool = False
 
-    def outcomes(
-        self,
-        said: Sequence[Result] = (),
-        drawn: Callable[[list[str]], Iterable[str]] = iter,
-    ) -> Iterator[Outcome]:
-        """Yield what becomes of the base, with what else is `said` of it, and of each cluster.
-
-        `drawn` gives the clusters again, and shows how many of them are done.
-        """
+    def outcomes(self, said: Sequence[Result] = ()) -> Iterator[Outcome]:
+        """Yield what becomes of the base, with what else is `said` of it, and of each cluster."""
         files, results = self.fleet.base()
         results = [*results, *said]
         # An error in the base is in every cluster: it is reported once, and none is rendered.
@@ -87,7 +80,7 @@ class FleetOutput:
         gone = {path: older[path] for path in older if dirname(path) not in current}
         yield Outcome.of(self._base, {**gone, **files}, "", results)
         is_whole = True
-        for name in drawn(self._clusters()):
+        for name in self._clusters():
             outcome = self._cluster(name)
             is_whole = is_whole and outcome.folder is not None
             yield outcome

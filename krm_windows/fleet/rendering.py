@@ -13,23 +13,45 @@ from krm_windows.checks import delivery, overlap, policy_changes, readonly, zone
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import timetables
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.fleet.policies import Document, FleetPolicy
 from krm_windows.function import window_policy
-from krm_windows.inventory import about
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.inventory import about, file_of
+from krm_windows.krm import KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
+from krm_windows.policy import load
 from krm_windows.render import apart, overlay
 from krm_windows.render import layout as paths
 from krm_windows.render.apart import Delivery
 from krm_windows.render.command import RenderCommand, signed
 from krm_windows.render.delivery import Template
-from krm_windows.render.layout import Layout, PolicyOutput
+from krm_windows.render.layout import PolicyOutput
 from krm_windows.results import Result, fails
 
 Files = Mapping[str, bytes]
 _Compiled = tuple[PolicyOutput | None, list[Result]]
 # What a policy yields for a cluster, None where there is an error among the results.
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPolicy:
+    """A policy of a fleet: `config` is where findings point to, `source` what was read of it."""
+
+    config: KubeObject
+    source: load.Source
+
+    @classmethod
+    def of(cls, config: KubeObject) -> "FleetPolicy":
+        """Read a policy."""
+        return cls(config, load.read(config.node, file=file_of(config)))
+
+    @property
+    def name(self) -> str:
+        """The policy as `namespace/name`."""
+        return f"{self.config.namespace}/{self.config.name}"
+
+    def reaches(self, cluster: str) -> bool:
+        """Whether a cluster has this policy: one that names no clusters reaches all."""
+        return not self.source.patches or cluster in self.source.patches
 
 
 @dataclass(frozen=True)
@@ -45,7 +67,6 @@ class Fleet:
 
     policies: tuple[FleetPolicy, ...]
     clusters: tuple[str, ...]
-    layout: Layout
     resources: Callable[[str | None], list[KubeObject]]
     sees: bool = False
     apart: bool = False
@@ -71,13 +92,13 @@ class Fleet:
     def base(self) -> tuple[Files | None, list[Result]]:
         """Return the files that all clusters share, and all that is to be said of them.
 
-        There are none in the layout `flat`, and it is None where there is an error.
+        There are none where there is an error.
         """
         files: dict[str, bytes] = {}
         results: list[Result] = []
         for output, found in self._bases.values():
             results += found
-            if output is not None and self.layout != "flat":
+            if output is not None:
                 files |= paths.base(output)
         # Without one base the patches of all clusters would have nothing to patch.
         is_whole = all(output for output, _ in self._bases.values())
@@ -90,12 +111,11 @@ class Fleet:
         results: list[Result] = []
         reaching = [policy for policy in self.policies if policy.reaches(cluster)]
         for policy in reaching:
-            document = policy.at(cluster)
-            output, found = self._compiled(policy, document, cluster)
+            output, found = self._compiled(policy, cluster)
             results += found
             if output:
                 outputs.append(output)
-                plans.append((document.config, output.plan))
+                plans.append((policy.config, output.plan))
         # An error in one policy: files of the others alone would take windows away.
         if len(outputs) < len(reaching):
             return None, results
@@ -135,10 +155,7 @@ class Fleet:
         cluster: str,
         outputs: Sequence[PolicyOutput],
     ) -> dict[str, bytes]:
-        if self.layout == "flat":
-            files = paths.complete(cluster, outputs)
-        else:
-            files = paths.overlays(cluster, outputs, self._waiting)
+        files = paths.overlays(cluster, outputs, self._waiting)
         if self.delivery:
             # In a directory beside the windows, and so not in the kustomization that it delivers.
             files.update(self.delivery.files(cluster, outputs))
@@ -151,30 +168,18 @@ class Fleet:
         return {each.slug: overlay.base(each.plan, each.manifests) for each in outputs if each}
 
     def _base(self, policy: FleetPolicy) -> _Compiled:
-        if policy.document is not None:
-            base = self._compiled(policy, policy.document, None)
-            # What is wrong with a single cluster is said of that cluster.
-            if base[0]:
-                return base
-        # It is wrong without a cluster, or has documents of clusters only.
-        first = next(filter(policy.reaches, self.clusters), None)
-        if first is None:
-            raise InputError(f"the policy {policy.name} applies to none of the clusters")
-        return self._compiled(policy, policy.at(first), first)
+        base = self._compiled(policy, None)
+        # What is wrong with a single cluster is said of that cluster.
+        if base[0]:
+            return base
+        # It is wrong without a cluster.
+        return self._compiled(policy, next(filter(policy.reaches, self.clusters)))
 
-    def _compiled(
-        self,
-        policy: FleetPolicy,
-        document: Document,
-        cluster: str | None,
-    ) -> _Compiled:
+    def _compiled(self, policy: FleetPolicy, cluster: str | None) -> _Compiled:
         """Compile a policy for a cluster, or for none, and check it."""
         items = self.resources(cluster)
-        version, found = document.source.version(cluster)
-        said = list(found)
-        if cluster:
-            said += policy.dropped(cluster)
-        compiled = window_policy.compile_loaded(document.config, items, cluster, version, said)
+        version, found = policy.source.version(cluster)
+        compiled = window_policy.compile_loaded(policy.config, items, cluster, version, list(found))
         # Without the resources of any cluster, nothing that is found of these is true of all.
         is_blind = not self.sees or (self.apart and cluster is None)
         made, results = planned(compiled, uninstalls=self.uninstalls, is_blind=is_blind)
@@ -191,7 +196,7 @@ class Fleet:
         delivered = self._delivered(slug, cluster, items)
         # What a base leaves out, its clusters have.
         if cluster or not self.sees:
-            results += about(document.config, apart.check(plan, manifests, delivered))
+            results += about(policy.config, apart.check(plan, manifests, delivered))
         if delivered or (self.sees and not cluster):
             output = self._split(output, delivered)
         return output, results

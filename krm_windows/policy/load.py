@@ -74,12 +74,6 @@ class Source(NamedTuple):
         every = (*self.lasting, *(self.findings - version.cured), *version.findings)
         return version.policy, tuple(self.results(every))
 
-    def patched(self, node: Node, file: File | None) -> "Source":
-        """Return the policy with another document of it merged onto it (RFC 7386)."""
-        patch = document.read(node)
-        merged = merge(self.root, patch if isinstance(patch, dict) else {})
-        return _source(merged, (*self.doubled, *document.doubled(node)), file)
-
     def results(self, findings: Iterable[Finding]) -> list[Result]:
         """Return findings as results of this policy, sorted."""
         return sort(finding.result(finding.path, self.ref, self.file) for finding in findings)
@@ -133,10 +127,7 @@ class Loaded:
 
 def read(node: Node, *, file: File | None = None) -> Source:
     """Read a policy without its clusters; raises nothing, whatever the document holds."""
-    return _source(document.read(node), tuple(document.doubled(node)), file)
-
-
-def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Source:
+    tree = document.read(node)
     # A document of another shape has no fields, and an error for each that is required.
     root = tree if isinstance(tree, dict) else {}
     present = {name: document.present(entry) for name, entry in root.items() if entry is not None}
@@ -150,7 +141,7 @@ def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Sour
         patches={name: patch for name, patch in patches.items() if patch is not None},
         policy=policy,
         findings=frozenset(findings),
-        doubled=doubled,
+        doubled=tuple(document.doubled(node)),
         ref=document.ref(root, API_VERSION, KIND),
         base=present,
         file=file,

@@ -24,7 +24,7 @@ CLUSTER = "{cluster}"
 _KEY = "# krm-windows.dev/rendered-by: "
 # The arguments that are paths, beside the policies. In a line all are relative to the directory
 # that it is in.
-_PATHS = ("output_dir", "resources", "clusters", "flux_kustomizations")
+_PATHS = ("output_dir", "resources", "flux_kustomizations")
 # A line of a fleet names a policy in some dozen bytes; what is longer than this is none of ours.
 _LONGEST = 100_000
 
@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policies",
         metavar="POLICY",
-        nargs="*",
+        nargs="+",
         help="the file of a WindowPolicy, or - for standard input",
     )
     parser.add_argument(
@@ -65,19 +65,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--all-clusters",
         action="store_true",
-        help="render for every cluster that the policies name",
-    )
-    group.add_argument(
-        "--clusters",
-        type=Path,
-        metavar="DIR",
-        help="render for each file or directory in DIR, which contain policies or patches",
-    )
-    group.add_argument(
-        "--layout",
-        choices=("overlays", "flat"),
-        default="overlays",
-        help="write a base and patches, or complete objects",
+        help="render a base, and patches of it for every cluster that the policies name",
     )
     group.add_argument(
         "--flux-kustomizations",
@@ -147,11 +135,6 @@ class RenderCommand:
         """All paths: what is read, and what is written."""
         others = (getattr(self.arguments, name) for name in _PATHS)
         return (*self.policies, *(str(each) for each in others if each is not None))
-
-    def reads_policy(self, file: str) -> bool:
-        """Whether a file is one of its policies, or one that `--clusters` finds."""
-        folder = self.arguments.clusters
-        return file in self.policies or (folder is not None and _is_below(file, str(folder)))
 
     def moved(self, change: Callable[[str], str]) -> "RenderCommand":
         """Return it with every path changed."""

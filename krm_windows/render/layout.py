@@ -1,8 +1,7 @@
-"""Many clusters below one directory: where each file is, in the layouts `flat` and `overlays`."""
+"""Many clusters below one directory: a base, and patches of it for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from krm_windows.emit import Manifest
 from krm_windows.plan.model import Plan
@@ -11,7 +10,6 @@ from krm_windows.render.apart import Folders
 from krm_windows.render.flat import KUSTOMIZATION
 from krm_windows.render.patch import Object
 
-Layout = Literal["flat", "overlays"]
 WINDOW = "reconciliation-window"
 CLUSTERS = "clusters"
 DELIVERY = "delivery"
@@ -93,18 +91,11 @@ def overlays(
         own = {_in(part, file): content for file, content in contents.items()}
         resources += [reference(part.slug), *own]
         files |= own
-    return _placed(cluster, parts, files, {**flat.kustomization(resources), "patches": patches})
-
-
-def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
-    """Return the files of a cluster as complete objects, by path.
-
-    Each policy's are in a directory of its own.
-    """
-    files: dict[str, bytes] = {}
+    whole = {**flat.kustomization(resources), "patches": patches}
+    files[KUSTOMIZATION] = flat.content(names(parts), whole)
     for part in parts:
-        files |= flat.below(part.slug, flat.files(part.plan.policy, part.manifests))
-    return _placed(cluster, parts, files, flat.kustomization(part.slug for part in parts))
+        files |= flat.below(part.slug, flat.apart_files(part.plan.policy, part.apart))
+    return flat.below(directory(cluster), files)
 
 
 def _in(part: PolicyOutput, name: str) -> str:
@@ -118,13 +109,3 @@ def _in(part: PolicyOutput, name: str) -> str:
 def names(parts: Sequence[PolicyOutput]) -> str:
     """Return the policies as a file that all of them yield names them."""
     return ", ".join(part.plan.policy for part in parts)
-
-
-def _placed(
-    cluster: str, parts: Sequence[PolicyOutput], files: Mapping[str, bytes], whole: Object
-) -> dict[str, bytes]:
-    """Return the files of a cluster where they are, with its kustomization and what is apart."""
-    found = {**files, KUSTOMIZATION: flat.content(names(parts), whole)}
-    for part in parts:
-        found |= flat.below(part.slug, flat.apart_files(part.plan.policy, part.apart))
-    return flat.below(directory(cluster), found)

@@ -39,7 +39,7 @@ class Output:
         """What it was rendered from, for a person."""
         if self.command is None:
             return ", ".join(sorted(self.policies))
-        return ", ".join(self.command.policies) or str(self.command.arguments.clusters)
+        return ", ".join(self.command.policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,5 +109,5 @@ def of_policy(every: Sequence[Output], file: str, policy: str) -> list[Output]:
     Among what says by no command what it was rendered from, that is what names the policy, unless
     something else says that it was rendered from this file.
     """
-    sure = [each for each in every if each.command and each.command.reads_policy(file)]
+    sure = [each for each in every if each.command and file in each.command.policies]
     return sure or [each for each in every if not each.command and policy in each.policies]

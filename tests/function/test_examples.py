@@ -120,17 +120,13 @@ def test_a_split_is_what_is_checked_in(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
-@pytest.mark.parametrize("layout", ["overlays", "flat"])
 def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
-    layout: str, engine: str, tool: Callable[[str], Path], tmp_path: Path
+    engine: str, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Without any plugin, in either layout.
-
-    Patches keep the order of the base, so the order may differ.
-    """
+    """Without any plugin; patches keep the order of the base, so the order may differ."""
     # A directory of its own: what other tests rendered is beside `tmp_path`, and would be compared.
     tree = tmp_path / "fleet"
-    render_fleet(tree, "--layout", layout)
+    render_fleet(tree)
     for folder in (tree / "clusters").iterdir():
         command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
         built = subprocess.run(command, capture_output=True, text=True, check=True).stdout

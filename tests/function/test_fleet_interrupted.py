@@ -26,7 +26,7 @@ KILLS = 12
 # Loaded first, so that what is killed is the rendering.
 RENDER = """
 import sys
-from krm_windows.cli import main, fleet
+from krm_windows.cli import main, render
 print("ready", flush=True)
 sys.stdin.readline()
 sys.exit(main(sys.argv[1:]))

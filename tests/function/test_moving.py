@@ -104,13 +104,12 @@ def test_the_old_policy_is_renamed(run: Run) -> None:
         assert run("render", f"{name}.yaml", "--output-dir", output) == "0"
 
 
-@pytest.mark.parametrize("layout", ["overlays", "flat"])
-def test_a_fleet(run: Run, layout: str) -> None:
+def test_a_fleet(run: Run) -> None:
     """It moves in the south, and stays in the north; where nobody gates it, it must be released."""
     both = "  clusters: {north: {}, south: {}}\n"
     policy("a", "infra, apps", both)
     policy("b", "web", both)
-    tree = ("--all-clusters", "--output-dir", "windows", "--layout", layout)
+    tree = ("--all-clusters", "--output-dir", "windows")
     fleet = ("render", "a.yaml", "b.yaml", *tree)
     assert run(*fleet) == "0"
     apart = "  clusters: {north: {}, south: {targets: [{kind: Kustomization, names: [%s]}]}}\n"

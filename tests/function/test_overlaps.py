@@ -60,8 +60,7 @@ SOUTH_ELSE = (
 )
 
 
-@pytest.mark.parametrize("layout", ["overlays", "flat"])
-def test_a_fleet_of_two_is_refused(run: Run, layout: str) -> None:
+def test_a_fleet_of_two_is_refused(run: Run) -> None:
     """The clusters are named, and nothing is written for them."""
     call = (
         "render",
@@ -71,7 +70,7 @@ def test_a_fleet_of_two_is_refused(run: Run, layout: str) -> None:
         "--output-dir",
         "tree",
     )
-    said = run(*call, "--layout", layout)
+    said = run(*call)
     assert said.startswith("1 ")
     assert (
         "Kustomization flux-system/apps is also gated by the policy flux-system/a on north" in said
@@ -105,8 +104,7 @@ def test_only_the_cluster_that_shares_is_named(run: Run) -> None:
     assert Path("tree/clusters/south").exists()
 
 
-@pytest.mark.parametrize("layout", ["overlays", "flat"])
-def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run, layout: str) -> None:
+def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run) -> None:
     """By another run, into another tree: the name of the cluster says that it is one."""
     assert (
         run(
@@ -115,8 +113,6 @@ def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run, layou
             "--all-clusters",
             "--output-dir",
             "some/tree",
-            "--layout",
-            layout,
         )
         == "0 "
     )

@@ -14,17 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapes import RECURRING
 
-from krm_windows.fleet.policies import FleetPolicy
-from krm_windows.fleet.rendering import Fleet
+from krm_windows.fleet.rendering import Fleet, FleetPolicy, planned
+from krm_windows.function import window_policy
 from krm_windows.krm import KubeObject
-from krm_windows.render.flat import KUSTOMIZATION
+from krm_windows.render import flat
 
-HEAD = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: WindowPolicy
-metadata: {name: shape, namespace: flux-system}
-spec:
-"""
+HEAD = {
+    "apiVersion": "krm-windows.dev/v1alpha1",
+    "kind": "WindowPolicy",
+    "metadata": {"name": "shape", "namespace": "flux-system"},
+}
 TARGETS = (
     {"kind": "Kustomization", "names": ["apps"]},
     {"kind": "Kustomization", "names": ["infra", "db"]},
@@ -89,14 +88,11 @@ specs = st.builds(
 )
 
 
-def fleet(every: list[dict[str, object]]) -> Fleet:
-    """Return a fleet of clusters with a policy each, of which the first stands for all."""
-    texts = (
-        yaml.dump({**yaml.load(HEAD, yaml.CSafeLoader), "spec": spec}, Dumper=yaml.CSafeDumper)
-        for spec in every
-    )
-    own = {f"c{number}": KubeObject.parse(text.encode()) for number, text in enumerate(texts)}
-    return Fleet((FleetPolicy(None, own),), tuple(own), "overlays", lambda _: [])
+def policy(every: list[dict[str, object]]) -> KubeObject:
+    """Return a policy whose clusters have a spec each; the first of them stands for all."""
+    clusters = {f"c{number}": spec for number, spec in enumerate(every)}
+    text = yaml.dump({**HEAD, "spec": {"clusters": clusters}}, Dumper=yaml.CSafeDumper)
+    return KubeObject.parse(text.encode())
 
 
 def written(files: Mapping[str, bytes], tree: Path) -> None:
@@ -106,16 +102,13 @@ def written(files: Mapping[str, bytes], tree: Path) -> None:
         (tree / name).write_bytes(content)
 
 
-def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
+def complete(config: KubeObject, cluster: str) -> dict[tuple[str, str, str], object]:
     """Return the objects that a cluster has by itself."""
-    files = (
-        Fleet(fleet.policies, fleet.clusters, "flat", fleet.resources).render(cluster, {})[0] or {}
-    )
-    manifests = [
-        yaml.load(content, yaml.CSafeLoader)
-        for name, content in files.items()
-        if not name.endswith(KUSTOMIZATION)
-    ]
+    compiled = window_policy.compile_onto(config, [], cluster)
+    made, _ = planned(compiled, uninstalls=False, is_blind=True)
+    assert made
+    files = flat.objects("", made[1]).values()
+    manifests = [yaml.load(content, yaml.CSafeLoader) for content in files]
     return {
         (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
         for one in manifests
@@ -127,8 +120,10 @@ def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
 def test_patches_build_to_the_whole(
     every: list[dict[str, object]], tool: Callable[[str], Path]
 ) -> None:
-    """Kustomize makes of base and patches exactly the objects that `flat` has."""
-    kustomize, ours = tool("kustomize"), fleet(every)
+    """Kustomize makes of base and patches exactly the objects of one cluster alone."""
+    kustomize, config = tool("kustomize"), policy(every)
+    clusters = tuple(f"c{number}" for number in range(len(every)))
+    ours = Fleet((FleetPolicy.of(config),), clusters, lambda _: [])
     base = ours.base()[0]
     if base is None:
         return
@@ -139,4 +134,4 @@ def test_patches_build_to_the_whole(
             files = ours.render(cluster, {})[0]
             if files is not None:
                 written(files, tree)
-                assert built(kustomize, window(tree, cluster)) == complete(ours, cluster)
+                assert built(kustomize, window(tree, cluster)) == complete(config, cluster)

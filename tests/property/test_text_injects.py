@@ -312,8 +312,6 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "--output-dir", "all", "--all-clusters"),
             ("policy.yaml", "--output-dir", "all", "--all-clusters", "--check",
              "--resources", "resources"),
-            ("--output-dir", "all", "--clusters", "fleet"),
-            ("--output-dir", "all", "--clusters", argument),
             (argument, "--output-dir", "out"),
         ],
         "check": [

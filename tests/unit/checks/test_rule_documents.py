@@ -70,7 +70,6 @@ ELSEWHERE = (
     rules.TOO_LARGE,
     rules.TABLE_ENDS,
     rules.CLUSTER_DROPPED,
-    rules.CLUSTER_NULL_DROPPED,
     rules.WINDOWS_STALE,
     rules.WINDOWS_UNCHECKED,
     rules.DELIVERED_TOGETHER,

@@ -269,29 +269,3 @@ def test_resources_are_read_where_they_lie(
     assert "hidden" not in written(tree)
     assert main(["check", str(tree / "base/zero.yaml")]) == 1
     assert "is a device" in capsys.readouterr().err
-
-
-def test_no_cluster_of_a_fleet_lies_elsewhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whether a link is a file or a directory."""
-    write(tmp_path, {"secret/a.yaml": CONFIG_MAP % "secret"})
-    for name, target in {"north": "secret", "south.yaml": "secret/a.yaml"}.items():
-        fleet = tmp_path / f"fleet-{name}"
-        fleet.mkdir()
-        (fleet / name).symlink_to(tmp_path / target)
-        assert (
-            main(
-                [
-                    "render",
-                    "--clusters",
-                    str(fleet),
-                    "--output-dir",
-                    str(tmp_path / "out"),
-                    "--layout",
-                    "flat",
-                ]
-            )
-            == 1
-        )
-        assert "leads out of" in capsys.readouterr().err

@@ -36,7 +36,7 @@ spec:
   rules:
   - {class: live, kinds: [ConfigMap]}
 """
-FLEET = ["--clusters", "fleet"]
+FLEET = ["--all-clusters"]
 # Every option that names what is written, in a call that would write.
 WRITES = {
     "render": ["render", "policy.yaml", "--output-dir"],

@@ -251,17 +251,17 @@ def test_what_does_not_deliver_it_is_not_taken(
     assert TOGETHER in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("layout", ["overlays", "flat", ""])
+@pytest.mark.parametrize("fleet", [True, False])
 def test_what_bootstrap_will_create_is_assumed(
-    layout: str, repository: Path, capsys: pytest.CaptureFixture[str]
+    *, fleet: bool, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As `check --repo` does, in a repository that nobody has bootstrapped a cluster from yet."""
     (repository / "clusters/prod/flux-system/gotk-sync.yaml").unlink()
     # Many an application is named as its namespace is; only Flux's own is what bootstrap makes.
     lay({"clusters/prod/own.yaml": APPS.replace("name: apps, namespace: flux-system", OWN)})
-    if layout:
+    if fleet:
         lay({"fleet.yaml": POLICY + "  clusters: {prod: {}}\n"})
-        options = ["--all-clusters", "--layout", layout, "--resources", "clusters/{cluster}"]
+        options = ["--all-clusters", "--resources", "clusters/{cluster}"]
         assert render(*options, policy="fleet.yaml", to="week") == 0
     else:
         assert render("--resources", "clusters/prod") == 0
@@ -269,7 +269,7 @@ def test_what_bootstrap_will_create_is_assumed(
     assert "flux-system/flux-system is assumed" in said
     assert TOGETHER not in said
     [folder] = repository.glob("**/namespace-shop")
-    beside = str(folder.parents[1]) if layout == "overlays" else None
+    beside = str(folder.parents[1]) if fleet else None
     check_apart(str(folder.parent), folder.parent.relative_to(repository).as_posix(), beside)
 
 
@@ -328,9 +328,8 @@ def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("layout", ["flat", "overlays"])
 @pytest.mark.parametrize("named", ["named", ""])
-def test_a_fleet_has_it_apart(layout: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fleet_has_it_apart(named: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Beside the Kustomization that delivers the windows, or among them where others deliver."""
     lay({"template.yaml": ROOT.replace("./clusters/prod", "./fleet")})
     lay(
@@ -346,21 +345,17 @@ def test_a_fleet_has_it_apart(layout: str, named: str, capsys: pytest.CaptureFix
     options = ["--resources", "clusters/{cluster}"]
     if named:
         options = ["--flux-kustomizations", "template.yaml"]
-    options += ["--all-clusters", "--layout", layout]
+    options += ["--all-clusters"]
     assert render(*options, policy="fleet.yaml", to="fleet") == 0
     assert TOGETHER not in capsys.readouterr().err
     for cluster in ("prod", "test"):
         windows = f"fleet/clusters/{cluster}/reconciliation-window"
         assert namespaces(f"{windows}/week/namespace-shop") == {"shop"}
-        beside = f"{windows}/week" if layout == "flat" else windows
-        if named:
-            beside = f"fleet/clusters/{cluster}/delivery"
-        (found,) = delivering(beside)
+        (found,) = delivering(f"fleet/clusters/{cluster}/delivery" if named else windows)
         assert found["spec"]["path"] == f"./{windows}/week/namespace-shop"
-        every = [*objects(windows), *objects(f"{windows}/week")]
+        every = objects(windows)
         assert {each["metadata"].get("namespace") for each in every} <= {"flux-system", None}
-    if layout == "overlays":
-        assert "shop" not in namespaces("fleet/reconciliation-window/week")
+    assert "shop" not in namespaces("fleet/reconciliation-window/week")
     assert render(*options, "--check", policy="fleet.yaml", to="fleet") == 0
 
 

@@ -42,10 +42,8 @@ LAYOUTS = {
     "one-directory": "--output-dir clusters/north/win --resources clusters/north",
     "of-a-cluster": "--output-dir clusters/south/win --cluster south",
     "overlays": "--output-dir fleet --all-clusters --resources 'clusters/{cluster}'",
-    "flat": "--output-dir fleet --all-clusters --layout flat",
     "delivered": "--output-dir fleet --all-clusters --flux-kustomizations template.yaml",
     "several": "night.yaml --output-dir fleet --all-clusters",
-    "patched": "--output-dir fleet --clusters patches",
     "uninstalled": "--output-dir clusters/north/win --uninstall",
 }
 CHANGES = {
@@ -81,11 +79,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("week", "night"):
         (tmp_path / f"{name}.yaml").write_text(POLICY.format(name=name))
     (tmp_path / "template.yaml").write_text(TARGET.format(name="windows", path="fleet"))
-    (tmp_path / "patches").mkdir()
-    (tmp_path / "patches/north.yaml").write_text(
-        "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
-        "metadata: {name: week, namespace: flux-system}\nspec: {timeZone: Asia/Tokyo}\n"
-    )
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     # What is rendered needs no build, which would take most of the time.

@@ -32,20 +32,19 @@ def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
         path.write_text(text)
 
 
-@pytest.fixture(params=mostly_slow(["overlays", "single", "flat"], 3))
+@pytest.fixture(params=["fleet", "single"])
 def call(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
     """`render` into `out`, for a cluster or for several."""
     monkeypatch.chdir(tmp_path)
-    several = ["--all-clusters", "--layout", str(request.param)]
     Path("policy.yaml").write_text(POLICY if request.param == "single" else CLUSTERS)
     return [
         "render",
         "policy.yaml",
         "--output-dir",
         "out",
-        *([] if request.param == "single" else several),
+        *([] if request.param == "single" else ["--all-clusters"]),
     ]
 
 

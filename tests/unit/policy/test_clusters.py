@@ -4,7 +4,6 @@ import pytest
 
 from krm_windows.krm import KubeObject
 from krm_windows.krm.merge_patch import merge
-from krm_windows.policy import clusters
 from krm_windows.policy.load import Loaded, load, read
 
 BASE = """
@@ -142,18 +141,6 @@ def test_no_cluster_is_forgotten(cluster: str | None) -> None:
     assert "cluster-null" in [result.tags["rule"] for result in results]
 
 
-def test_a_patch_of_the_policy_may_remove_a_cluster() -> None:
-    """In another document null removes, as kustomize has it.
-
-    What is removed has no windows, as was asked for.
-    """
-    shared = read(KubeObject.parse(f"{BASE}    {{e: {{interval: 5m}}, f: {{}}}}\n".encode()).node)
-    patch = KubeObject.parse(b"spec: {clusters: {e: null}}\n")
-    patched = shared.patched(patch.node, None)
-    assert set(patched.patches) == {"f"}
-    assert patched.version("f")[1] == ()
-
-
 def test_a_list_of_clusters_is_no_map() -> None:
     """Each cluster has a name, and a patch."""
     [result] = loaded("[plant-7, plant-8]").results
@@ -187,33 +174,6 @@ def test_a_base_that_only_its_clusters_complete() -> None:
     east, results = both.for_cluster("east")
     assert east is not None
     assert results == ()
-
-
-@pytest.mark.parametrize(
-    ("patch", "lines"),
-    [
-        ("spec: {interval: 5m}", []),
-        ("spec: none", []),
-        ("spec: {clusters: none}", []),
-        ("spec:\n  clusters:\n    edge: null\n", []),
-        ("spec:\n  clusters:\n    edge: {freezes: null}\n", [("edge.freezes", 3)]),
-        (
-            "spec:\n  clusters:\n    a:\n      windows:\n        week: ~\n    b:\n      state:\n",
-            [("a.windows.week", 5), ("b.state", 7)],
-        ),
-    ],
-)
-def test_nulls_that_a_merge_drops(patch: str, lines: list[tuple[str, int]]) -> None:
-    """Below a cluster, at any depth, with their lines; null for a cluster removes it, as meant."""
-    node = KubeObject.parse(f"{patch}\n".encode()).node
-    assert list(clusters.dropped(node)) == [(f"spec.clusters.{path}", line) for path, line in lines]
-
-
-def test_why_a_null_is_dropped() -> None:
-    """It names what the cluster would keep, below its own name."""
-    assert "the cluster would keep windows.week;" in clusters.why_dropped(
-        "spec.clusters.edge.windows.week"
-    )
 
 
 @pytest.mark.parametrize("document", ["{}", "spec: none", "spec: {clusters: []}"])

@@ -21,12 +21,6 @@ kind: Kustomization
 metadata: {name: apps, namespace: flux-system}
 spec: {interval: 10m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: fleet}}
 """
-PATCH = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: WindowPolicy
-metadata: {name: week, namespace: flux-system}
-spec: {timeZone: Asia/Tokyo}
-"""
 Serve = Any
 Git = Any
 
@@ -89,9 +83,7 @@ def test_an_override_is_rendered_too(serve: Serve, git: Git, render: Any) -> Non
 LAYOUTS = {
     "one-directory": ("clusters/windows", "--resources", "clusters"),
     "overlays": ("fleet", "--all-clusters"),
-    "flat": ("fleet", "--all-clusters", "--layout", "flat"),
     "delivered": ("fleet", "--all-clusters", "--flux-kustomizations", "template.yaml"),
-    "patched": ("fleet", "--clusters", "patches"),
 }
 
 
@@ -104,8 +96,6 @@ def test_in_every_layout(
     layout: tuple[str, ...],
 ) -> None:
     """What was rendered says how; `render --check` finds nothing after a change."""
-    (repository / "patches").mkdir()
-    (repository / "patches/north.yaml").write_text(PATCH)
     (repository / "template.yaml").write_text(APPS.replace("name: apps", "name: windows", 1))
     render(*layout)
     client = serve(renew=rendered.renew)
