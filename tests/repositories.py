@@ -91,9 +91,7 @@ def run(
 
 def read(folder: Path, clusters: str | None = None, hints: Hints | None = None) -> Migration:
     """Migrate a repository of a folder."""
-    return migrate(
-        Builds(Checkout.at(folder), builder(), 2, lambda _, __: None), DAY, clusters, hints
-    )
+    return migrate(Builds(Checkout.at(folder), builder(), 2), DAY, clusters, hints)
 
 
 @cache

@@ -113,6 +113,14 @@ def directories(tree: Checkout, pattern: str | None) -> Sequence[str]:
     return entered or usual
 
 
+def unmatched(place: str, pattern: str | None) -> InputError:
+    """Return the error that no directory of a cluster was found."""
+    return InputError(
+        f"{place}: no directory matches {pattern or CLUSTERS}: use --clusters GLOB to say where "
+        "the clusters are"
+    )
+
+
 def hints(tree: Checkout, given: Sequence[Given], directory: Path) -> Hints:
     """Return which sources are the repository of a directory, by `--source` and its remotes.
 

@@ -1,4 +1,4 @@
-"""What the commands that change a policy's file share: audit, show the hours, write, commit."""
+"""What the commands that change a policy's file share: audit, show the hours, write, render."""
 
 import argparse
 import os
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from krm_windows import escape
 from krm_windows.cli import cluster_resources, inputs, output, rendered, report, times
@@ -25,7 +24,6 @@ from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails, sort
 from krm_windows.system import tops
-from krm_windows.system.commits import WorkingTree
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 
@@ -47,11 +45,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="where to read the targets' timeouts for `closesEarly: auto`",
     )
     output_format(parser)
-    parser.add_argument(
-        "--commit",
-        action="store_true",
-        help="commit the file and what is rendered from it, and nothing else; needs --reason",
-    )
     report.options(parser)
 
 
@@ -69,9 +62,6 @@ def run(
     what holds from now on, an audit's errors are shown, and only what does not build is not
     written. `override` is the name of the one that is made or ended.
     """
-    # Before the file is touched, so that a wrong call costs nothing.
-    if arguments.commit and not arguments.reason:
-        raise UsageError("--commit needs --reason TEXT, which becomes the commit message")
     if arguments.policy == inputs.STDIN:
         raise UsageError("FILE must be a file, which is written again")
     # A link itself would be replaced by a file, and what it led to would stay as it was.
@@ -83,11 +73,6 @@ def run(
     with ExitStack() as stack:
         for folder in sorted({path.parent, *(top / each.directory for each in outputs)}):
             stack.enter_context(Directory.named(folder).alone())
-        tree = None
-        # What Git does not have as it is would be lost, so it is refused.
-        if arguments.commit:
-            tree = WorkingTree.of(path)
-            tree.check([path])
         old = inputs.policy(arguments.policy)
         # From the minute on, as windows know no seconds.
         begins = arguments.start or at.replace(second=0, microsecond=0)
@@ -99,8 +84,8 @@ def run(
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = WriteOutcome()
         if not failed and not arguments.dry_run:
-            target = _PolicyFile(path, top, outputs, tree)
-            written = _write(target, proposal, arguments, urgent=urgent)
+            file = os.path.relpath(path, top)
+            written = _write(file, top, outputs, proposal, urgent=urgent)
     output.log_results(_located(arguments, proposal, written))
     said = proposal.spoken_turns if urgent else ""
     if arguments.output == "json":
@@ -128,13 +113,12 @@ def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
 
 @dataclass(frozen=True, slots=True)
 class WriteOutcome:
-    """What became of a change: whether any file `is_written`, and in which commit if in one.
+    """What became of a change: whether any file `is_written`.
 
     `renewals` are of what was rendered from it, below the `top` of the repository.
     """
 
     is_written: bool = False
-    commit: str | None = None
     renewals: tuple[Renewal, ...] = ()
     top: Path = Path()
 
@@ -146,8 +130,7 @@ class WriteOutcome:
     @property
     def directories(self) -> list[RenderedDirectory]:
         """The directories that are rendered from it, with the files that this changes."""
-        in_git = None if self.commit is None else True
-        every = [each.directory(os.path.relpath(self.top), in_git=in_git) for each in self.renewals]
+        every = [each.directory(os.path.relpath(self.top)) for each in self.renewals]
         if not self.is_written:
             return every
         # What could be rendered is written, and the rest does not follow the policy any more.
@@ -158,64 +141,33 @@ class WriteOutcome:
         """What has to happen before a cluster knows of the change, in this order."""
         if not self.is_written:
             return []
-        steps = ["render"] if self.stale else []
-        if self.commit is None:
-            steps.append("commit")
-        return [*steps, "push", "reconcile"]
-
-
-class _PolicyFile(NamedTuple):
-    """The file of a policy, what is rendered from it below a `top`, and where Git has both."""
-
-    path: Path
-    top: Path
-    outputs: Sequence[Output]
-    tree: WorkingTree | None
-
-    @property
-    def policy(self) -> str:
-        """The path of the policy from the top."""
-        return os.path.relpath(self.path, self.top)
+        return [*(["render"] if self.stale else []), "commit", "push", "reconcile"]
 
 
 def _write(
-    target: _PolicyFile,
-    proposal: Proposal,
-    arguments: argparse.Namespace,
-    *,
-    urgent: bool,
+    file: str, top: Path, outputs: Sequence[Output], proposal: Proposal, *, urgent: bool
 ) -> WriteOutcome:
-    """Write the policy, and render what is rendered from it; commit both, if so wanted.
+    """Write a policy's file, by its path from the top, and render what is rendered from it.
 
-    Where `render` finds an error nothing is written, but for what is `urgent`. What cannot be
-    committed is taken back.
+    Where `render` finds an error nothing is written, but for what is `urgent`.
     """
     undo: dict[str, bytes | None] = {}
     if proposal.changes_text:
-        undo = {target.policy: proposal.old.source}
-        rendered.write(target.top, {target.policy: proposal.content})
+        undo = {file: proposal.old.source}
+        rendered.write(top, {file: proposal.content})
     try:
-        here = Path.cwd()
-        renewals = [rendered.renew(target.top, each, here) for each in target.outputs]
-        if not urgent and any(map(fails, (each.results for each in renewals))):
-            rendered.write(target.top, undo)
-            return WriteOutcome(renewals=tuple(renewals))
+        renewals = tuple(rendered.renew(top, each, Path.cwd()) for each in outputs)
+        if not urgent and any(fails(each.results) for each in renewals):
+            rendered.write(top, undo)
+            return WriteOutcome(renewals=renewals)
         edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
-        paths = [target.top / path for path in edits]
-        if target.tree is not None:
-            target.tree.check(paths)
-        undo = {**rendered.contents(target.top, edits), **undo}
-        rendered.write(target.top, edits)
-        commit = None
-        # What changes nothing leaves no empty commit behind.
-        is_written = proposal.changes_text or bool(edits)
-        if target.tree is not None and is_written:
-            commit = target.tree.commit([target.path, *paths], arguments.reason)
+        undo = {**rendered.contents(top, edits), **undo}
+        rendered.write(top, edits)
     except (WorkspaceError, OSError):
-        # The files and the history say the same again; what git said is shown.
-        rendered.write(target.top, undo)
+        # The files say the same again.
+        rendered.write(top, undo)
         raise
-    return WriteOutcome(is_written, commit, tuple(renewals), target.top)
+    return WriteOutcome(proposal.changes_text or bool(edits), renewals, top)
 
 
 def _record(
@@ -230,7 +182,6 @@ def _record(
         "policy": f"{proposal.old.namespace}/{proposal.old.name}",
         "file": arguments.policy,
         "written": written.is_written,
-        "commit": written.commit,
         "missing": written.missing,
         "rendered": [each.record() for each in written.directories],
         "differences": [records.difference(one) for one in proposal.differences],
@@ -272,10 +223,7 @@ def _outcome(
 ) -> Iterator[str]:
     """Say in a line what became of the file, and of each directory that is rendered from it."""
     file = arguments.policy
-    if written.commit is not None:
-        # Twelve digits are enough to be unique in a large repository.
-        yield f"{file}: committed as {written.commit[:12]}"
-    elif not proposal.changes_text:
+    if not proposal.changes_text:
         yield f"{file}: already up to date, nothing to write"
     elif written.is_written:
         yield f"{file}: written"

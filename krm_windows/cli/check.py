@@ -3,31 +3,23 @@
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 
+from krm_windows import rules
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
-from krm_windows.checks.report import Report
-from krm_windows.cli import (
-    cluster_resources,
-    inputs,
-    output,
-    previews,
-    report,
-    repository,
-    times,
-    unreadable,
-)
+from krm_windows.checks.report import Report, on_unreadable
+from krm_windows.cli import cluster_resources, inputs, output, previews, report, repository, times
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview.versions import Choice
-from krm_windows.results import fails
+from krm_windows.results import File, Place, fails
 
 _DAY = timedelta(days=1)
 _MOST_YEARS = 20
@@ -74,17 +66,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 f"{path}: is a directory, not a policy; `krm-windows check --repo {path}` checks "
                 "a repository"
             )
-    if arguments.repo is None:
-        return _policies(arguments)
-    if arguments.cluster is not None or arguments.all_clusters:
-        raise UsageError(
-            "--cluster and --all-clusters need a POLICY; with --repo use --clusters GLOB"
-        )
-    return repository.run(arguments)
-
-
-def _policies(arguments: argparse.Namespace) -> ExitCode:
-    found = _found(arguments)
+    if arguments.repo is not None:
+        if arguments.cluster is not None or arguments.all_clusters:
+            raise UsageError(
+                "--cluster and --all-clusters need a POLICY; with --repo use --clusters GLOB"
+            )
+        found = [repository.report(arguments)]
+    else:
+        found = _found(arguments)
     # With many clusters the report says of which each finding is; with one that is noise.
     several = arguments.all_clusters or len(arguments.policies) > 1
     formats = FORMATS_OF_EVERY if several else FORMATS
@@ -102,24 +91,27 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
 def _found(arguments: argparse.Namespace) -> list[Report]:
     """Return the reports on each policy, with the place of each finding."""
     scope = Scope(arguments.first or times.today(), arguments.years, arguments.max_closed)
-    # One file that cannot be read is the end of the command, as everywhere, and on standard error.
-    alone = arguments.output == "text" and len(arguments.policies) == 1
     found: list[Report] = []
     configs: dict[str, KubeObject] = {}
     for path in arguments.policies:
         try:
             configs[path] = inputs.policy(path)
-        except unreadable.ERRORS as error:
-            if alone:
+        except InputError as error:
+            # A person reads it where every command says it.
+            if arguments.output == "text":
                 raise
-            found.append(unreadable.report(error, path, scope))
-    try:
-        items = cluster_resources.read(arguments.resources)
-    except unreadable.ERRORS as error:
-        if alone:
-            raise
-        return [*found, unreadable.report(error, arguments.resources, scope)]
+            found.append(_unreadable(error, path, scope))
+    items = cluster_resources.read(arguments.resources)
     return [*found, *_reports(configs, items, scope, arguments)]
+
+
+def _unreadable(error: InputError, path: str, scope: Scope) -> Report:
+    """Return why a file was not audited: a CI that shows annotations sees nothing else."""
+    result = rules.INPUT_UNREADABLE.result(error.message)
+    if path != inputs.STDIN:
+        place = Place(error.line or 1, error.column or 1)
+        result = result._replace(file=File(path=Path(path).as_posix())).at(place)
+    return on_unreadable(path, scope.days(UTC), result)
 
 
 def _reports(

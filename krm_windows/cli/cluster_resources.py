@@ -56,8 +56,8 @@ def _built(path: Path, files: list[KubeObject], *, rendered: bool) -> list[KubeO
     if builder is None or _lists_files_beside_it(tree, directory):
         return files
     request = Request(directory)
-    # One build needs one worker, and no progress bar.
-    every = Builds(tree, builder, 1, lambda _, __: None)
+    # One build needs one worker.
+    every = Builds(tree, builder, 1)
     every.build([request])
     found = every.done[request].objects
     if not found:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from krm_windows.cli import output, progress
+from krm_windows.cli import output
 from krm_windows.cli.arguments import parser
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.inputs import UsageError
@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
         return ExitCode.USAGE
     output.keep_quiet(quiet=getattr(parsed, "quiet", False))
     try:
-        with progress.status(next(each for each in arguments if each in COMMANDS)):
+        with output.status(next(each for each in arguments if each in COMMANDS)):
             return int(parsed.run(parsed))
     except Exception as error:
         # Without a file name it is the output that failed, which the caller reports.

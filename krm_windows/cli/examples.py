@@ -14,7 +14,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "set": (
         """krm-windows set windows/policy.yaml --dry-run \\
     --patch '{"spec": {"timeZone": "Europe/Paris"}}'""",
-        "krm-windows set windows/policy.yaml --patch @patch.json --reason Easter",
+        "krm-windows set windows/policy.yaml --patch @patch.json",
     ),
     "override": (
         "krm-windows override windows/policy.yaml open --for 2h --reason 'Urgent fix'",

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from krm_windows import rules
-from krm_windows.cli import builds, forges, gate_configuration, inputs, output, progress
+from krm_windows.cli import builds, forges, gate_configuration, inputs, output
 from krm_windows.flux import Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
@@ -189,9 +189,8 @@ def _survey(place: str, arguments: argparse.Namespace) -> Survey:
     hints = builds.hints(tree, arguments.source, Path())
     # No cache: a runner has none, and what is built is little.
     builder = Builder.find(trust=arguments.trust)
-    with progress.meter("builds") as report:
-        made = Builds(tree, builder, os.cpu_count() or 1, report)
-        return survey(tree, builds.directories(tree, arguments.clusters), made, hints)
+    made = Builds(tree, builder, os.cpu_count() or 1)
+    return survey(tree, builds.directories(tree, arguments.clusters), made, hints)
 
 
 def _log_unknown(found: Survey) -> None:

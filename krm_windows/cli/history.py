@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from krm_windows.cli import inputs, output, periods, progress, times
+from krm_windows.cli import inputs, output, periods, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import pages, records
@@ -87,7 +87,7 @@ def _accounts(
     now = times.now()
     nothing = True
     found: list[Revision] = []
-    for cluster in progress.bar(clusters, len(clusters)):
+    for cluster in clusters:
         found = list(versions.revisions(cluster))
         if not found:
             known = " that this shallow clone has" if history.is_cut else ""

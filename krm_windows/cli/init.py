@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_windows import SOURCE, escape, rules
-from krm_windows.cli import builds, inputs, output, progress, rendered, report, repository, times
+from krm_windows.cli import builds, inputs, output, rendered, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Cluster, Finding, Survey, cluster_directories, names, objects, survey
 from krm_windows.flux.builds import Builds
@@ -137,7 +137,7 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
     else:
         directories = tree.directories(arguments.clusters)
     if not directories and arguments.clusters is not None:
-        raise InputError(f"{repository.unmatched(arguments)}; {repository.advice(tree)}")
+        raise builds.unmatched(str(arguments.directory), arguments.clusters)
     if not directories:
         raise InputError(
             f"{arguments.directory}: no cluster found, because no file contains a Flux "
@@ -168,9 +168,8 @@ def _survey(tree: Checkout, directory: str, arguments: argparse.Namespace) -> Su
     cache = builds.cache(Path(tree.root))
     builder = Builder.find(cache, trust=arguments.trust)
     # Without kustomize most is known all the same: what cannot be built is told.
-    with progress.meter("builds") as meter:
-        made = Builds(tree, builder, os.cpu_count() or 1, meter)
-        return survey(tree, [directory], made, replace(hints, clusters=others))
+    made = Builds(tree, builder, os.cpu_count() or 1)
+    return survey(tree, [directory], made, replace(hints, clusters=others))
 
 
 def _said(notice: Finding) -> str:

@@ -4,7 +4,7 @@ import argparse
 from datetime import timedelta
 from pathlib import Path
 
-from krm_windows.cli import builds, destinations, inputs, output, progress, times
+from krm_windows.cli import builds, destinations, inputs, output, times
 from krm_windows.cli import report as results
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
@@ -61,9 +61,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Which of the sources in the cluster is this repository.
     hints = builds.hints(tree, arguments.source, arguments.directory)
     builder = builds.builder(Path(tree.root), arguments)
-    with progress.meter("builds") as report:
-        made = Builds(tree, builder, arguments.jobs, report)
-        found = migrate(made, until, arguments.clusters, hints)
+    made = Builds(tree, builder, arguments.jobs)
+    found = migrate(made, until, arguments.clusters, hints)
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output_dir, found.files)

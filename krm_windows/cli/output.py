@@ -8,11 +8,14 @@ output, a ResourceList, does not pass here.
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TextIO
 
 from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
 from rich.text import Text
 
 from krm_windows import escape
@@ -172,15 +175,23 @@ def log_help(text: str) -> None:
     sys.stderr.write(text)
 
 
-def progress_stream() -> TextIO | None:
-    """Return standard error for a bar, which shows no text from elsewhere.
-
-    None where it is no terminal.
-    """
-    # Past the guard, as rich steers the terminal with codes that the guard would take out.
+@contextmanager
+def status(command: str) -> Iterator[None]:
+    """Say on a terminal that a command is at work, until it says something itself."""
     if is_quiet() or not logs_to_terminal():
-        return None
-    return streams.behind(sys.stderr)
+        yield
+        return
+    # Past the guard, as rich steers the terminal with codes that the guard would take out.
+    drawn = Live(
+        Spinner("dots", command),
+        console=Console(file=streams.behind(sys.stderr)),
+        transient=True,
+        # rich would print what is for standard output where it draws.
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    with drawn, streams.before_each(drawn.stop):
+        yield
 
 
 def _painted(stream: TextIO, text: Text) -> None:

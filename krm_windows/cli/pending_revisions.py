@@ -10,7 +10,7 @@ from krm_windows.cli import builds, inputs, previews, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Survey
 from krm_windows.gate.timetable import Target
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import KubeObject
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.report import Entry, Opening, Pending
@@ -48,10 +48,7 @@ class Lookup:
             found = repository.survey_of(Checkout.at(older), builder, arguments)
             # A glob that matches nothing would otherwise be a repository without changes.
             if not found.clusters:
-                raise InputError(
-                    f"{arguments.repo}: {repository.unmatched(arguments)} at commit "
-                    f"{commit[:12]}; {repository.advice(tree)}"
-                )
+                raise builds.unmatched(f"{arguments.repo} at {commit[:12]}", arguments.clusters)
             return found
 
         return cls(Repository(place, survey, arguments.cluster))

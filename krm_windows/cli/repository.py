@@ -14,23 +14,17 @@ from posixpath import dirname
 
 from krm_windows import rules
 from krm_windows.checks import repository
-from krm_windows.checks.formats import FORMATS
+from krm_windows.checks.report import Report
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import builds, inputs, output, progress, rendered, times
-from krm_windows.cli import report as results
-from krm_windows.exit_codes import ExitCode
+from krm_windows.cli import builds, inputs, rendered, times
 from krm_windows.flux import Hints, Survey, cluster_directories, survey
 from krm_windows.flux.builds import Builds
-from krm_windows.krm import InputError
 from krm_windows.plurals import counted, some
-from krm_windows.results import fails
 from krm_windows.system import remotes
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.git import snapshot
 from krm_windows.system.kustomize import Builder
 
-KIND = "Kustomization"
-# In a message, of clusters that seem to be there.
 _FEW = 3
 
 
@@ -66,8 +60,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print the findings on a repository."""
+def report(arguments: argparse.Namespace) -> Report:
+    """Return the findings on a repository."""
     inputs.check_directory(arguments.repo)
     tree = Checkout.at(Path(arguments.repo))
     builds.check_sources(tree, arguments.source)
@@ -81,20 +75,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         after = survey_of(tree, builder, arguments)
         # A glob that matches nothing would otherwise be a check that finds no fault.
         if not after.clusters:
-            raise InputError(f"{arguments.repo}: {unmatched(arguments)}; {advice(tree)}")
-        _log_roots(after, arguments.clusters)
+            raise builds.unmatched(arguments.repo, arguments.clusters)
         found = repository.findings(
             after, before, arguments.allow_cross_namespace, arguments.at or times.now()
         )
         more = (_unlisted(after, arguments.clusters), _stale(tree))
-        report = compose(arguments.repo, after, chain(found, *more))
-    if arguments.output != "text":
-        output.show(FORMATS[arguments.output]([report]))
-    elif not output.is_quiet():
-        output.show_findings(FORMATS["text"]([report]))
-    else:
-        results.show(report.results, strict=arguments.strict)
-    return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
+        return compose(arguments.repo, after, chain(found, *more))
 
 
 def _stale(tree: Checkout) -> Iterator[repository.Finding]:
@@ -126,22 +112,6 @@ def _stale(tree: Checkout) -> Iterator[repository.Finding]:
             yield repository.Finding(rule, message, file=each.kustomizations[0])
 
 
-def unmatched(arguments: argparse.Namespace) -> str:
-    """Say that no directory of a cluster was found."""
-    return f"no directory matches {arguments.clusters or builds.CLUSTERS}"
-
-
-def _log_roots(found: Survey, pattern: str | None) -> None:
-    """Say which directories were taken for clusters, where neither a person nor a habit says so."""
-    roots = [each.root for each in found.clusters]
-    usual = set(found.tree.directories(builds.CLUSTERS))
-    if pattern is None and not usual.intersection(roots):
-        output.log(
-            f"no cluster matches {builds.CLUSTERS}, so what Flux syncs was checked: "
-            f"{', '.join(roots)} (use --clusters GLOB to change this)"
-        )
-
-
 def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding]:
     """Yield where Flux seems to enter, and the usual pattern leads to none."""
     # Whoever gives a pattern may mean one cluster of many.
@@ -167,34 +137,12 @@ def survey_of(
     builder: Builder | None,
     arguments: argparse.Namespace,
 ) -> Survey:
-    """Follow the clusters of a tree, with a bar where builds take long."""
+    """Follow the clusters of a tree."""
     # The addresses of `origin` say which GitRepository is this very repository.
     hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
     # Of some clusters only: a policy in the directory of another one is that cluster's.
     if arguments.clusters is not None:
         others = tuple(each.directory for each in cluster_directories.find(tree))
         hints = replace(hints, clusters=others)
-    with progress.meter("builds") as report:
-        return survey(
-            tree,
-            builds.directories(tree, arguments.clusters),
-            Builds(tree, builder, arguments.jobs, report),
-            hints,
-        )
-
-
-def advice(tree: Checkout) -> str:
-    """Say where clusters may be, and how to name them."""
-    found = [each.directory for each in cluster_directories.find(tree)]
-    if not found:
-        return (
-            "use --clusters to say where they are, because no Flux Kustomization that shows "
-            "it was found"
-        )
-    # One that is alone is named itself: what is beside it may be no cluster.
-    parents = {dirname(directory) for directory in found}
-    pattern = found[0]
-    if len(parents) == 1 and len(found) > 1:
-        pattern = f"{parents.pop()}/*"
-    # Example: `clusters/dev, clusters/prod, clusters/test and 2 more`.
-    return f"the clusters seem to be {some(found, _FEW)}: try `--clusters '{pattern}'`"
+    made = Builds(tree, builder, arguments.jobs)
+    return survey(tree, builds.directories(tree, arguments.clusters), made, hints)

@@ -22,7 +22,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a JSON merge patch (RFC 7386) of the object, or with --cluster of its spec there",
     )
     parser.add_argument("--cluster", metavar="NAME", help="change the policy only on this cluster")
-    parser.add_argument("--reason", metavar="TEXT", help="why; also used as the commit message")
     changed.options(parser)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from posixpath import basename, dirname
@@ -32,7 +32,6 @@ _LEFT_OUT = (
     "is not in the artifact: a `.sourceignore`, or `ignore` or `sparseCheckout` of the source, "
     "leaves it out"
 )
-Progress = Callable[[int, int], None]
 """Called after each build with how many are done, of how many that are known of."""
 
 
@@ -104,7 +103,6 @@ class Builds:
     tree: Checkout
     builder: Builder | None
     jobs: int
-    progress: Progress
     done: dict[Request, Build] = field(default_factory=dict)
     plugins: dict[Request, Build] = field(default_factory=dict)
     artifacts: dict[Artifact, ArtifactFiles] = field(default_factory=dict)
@@ -113,14 +111,12 @@ class Builds:
         """Do what is asked for, unless it was done."""
         # In the order in which they are asked for, each once.
         missing = [request for request in dict.fromkeys(requests) if request not in self.done]
-        total = len(self.done) + len(missing)
         with ThreadPoolExecutor(self.jobs) as pool:
             # Threads are enough: each waits for a process of its own.
             built = pool.map(self._one, missing)
             try:
                 for request, build in zip(missing, built, strict=True):
                     self.done[request] = build
-                    self.progress(len(self.done), total)
             except BaseException:
                 # Whoever ends the command does not wait for builds that have not begun.
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -47,9 +47,7 @@ def test_everything_is_followed(layout: str) -> None:
     """Every Kustomization of both clusters with its objects, and the policy in both."""
     tree = Checkout.at(LAYOUTS / layout)
     builder = Builder.find()
-    found = survey(
-        tree, tree.directories("clusters/*"), Builds(tree, builder, 1, lambda _, __: None)
-    )
+    found = survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 1))
     for cluster in found.clusters:
         counted = {
             key.partition("/")[2]: len(each.objects) for key, each in cluster.kustomizations.items()

@@ -57,20 +57,10 @@ def elsewhere(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_pattern_that_finds_nothing_shows_where_clusters_may_lie(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And how to name them."""
-    assert main(["check", "--repo", str(elsewhere), "--clusters", "clusters/*"]) == 1
-    said = capsys.readouterr().err
-    assert "deploy/clusters/north, deploy/clusters/south" in said
-    assert "--clusters 'deploy/clusters/*'" in said
-
-
 def test_without_a_pattern_what_flux_syncs_is_checked(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As if it had been named; and which directories that are is said. A name alone is a guess."""
+    """As if it had been named. A name alone is a guess."""
     assert main(["check", "--repo", str(elsewhere)]) == 1
     assert "no directory matches clusters/*" in capsys.readouterr().err
     for name in ("north", "south"):
@@ -78,11 +68,8 @@ def test_without_a_pattern_what_flux_syncs_is_checked(
         (elsewhere / f"deploy/clusters/{name}/sync.yaml").write_text(sync)
     main(["check", "--repo", str(elsewhere), "-o", "json"])
     found = capsys.readouterr()
-    assert "deploy/clusters/north, deploy/clusters/south (use --clusters" in found.err
     main(["check", "--repo", str(elsewhere), "-o", "json", "--clusters", "deploy/clusters/*"])
-    named = capsys.readouterr()
-    assert found.out == named.out
-    assert "deploy/clusters" not in named.err
+    assert found.out == capsys.readouterr().out
 
 
 def test_a_directory_of_a_usual_name_with_a_policy_is_a_cluster(
@@ -92,9 +79,7 @@ def test_a_directory_of_a_usual_name_with_a_policy_is_a_cluster(
     policy = (Path(FIRES) / "clusters/north/policy.yaml").read_text()
     (elsewhere / "deploy/clusters/north/deploy-windows.yaml").write_text(policy)
     main(["check", "--repo", str(elsewhere)])
-    said = capsys.readouterr()
-    assert "deploy/clusters/north (use --clusters" in said.err
-    assert "1 cluster" in said.out
+    assert "1 cluster" in capsys.readouterr().out
 
 
 def test_a_cluster_of_several_directories_is_each_that_is_synced(
@@ -122,9 +107,7 @@ def test_a_hub_is_checked_and_not_the_directories_of_its_spokes(
         (tmp_path / place).parent.mkdir(parents=True)
         (tmp_path / place).write_text(text)
     main(["check", "--repo", str(tmp_path)])
-    said = capsys.readouterr()
-    assert "no cluster matches clusters/*, so what Flux syncs was checked: hub" in said.err
-    assert "1 cluster" in said.out
+    assert "1 cluster" in capsys.readouterr().out
 
 
 def test_the_policy_of_another_cluster_gates_nothing_of_those_named(

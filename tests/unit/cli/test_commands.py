@@ -164,7 +164,6 @@ def test_a_wrong_call(run: Run, argv: list[str]) -> None:
     "argv",
     [
         ["render", "policy.yaml", "--output-dir", "out", "--cluster", "north", "--all-clusters"],
-        ["render", "policy.yaml", "--output-dir", "out", "--cluster", "north", "--clusters", "dir"],
         ["check", "policy.yaml", "--cluster", "north", "--all-clusters"],
         ["check", "--repo", ".", "--cluster", "north"],
         ["check", "--repo", ".", "--all-clusters"],

@@ -36,11 +36,10 @@ spec:
   rules:
   - {class: live, kinds: [ConfigMap]}
 """
-FLEET = ["--all-clusters"]
 # Every option that names what is written, in a call that would write.
 WRITES = {
     "render": ["render", "policy.yaml", "--output-dir"],
-    "render --all-clusters": ["render", "policy.yaml", *FLEET, "--output-dir"],
+    "render --all-clusters": ["render", "fleet.yaml", "--all-clusters", "--output-dir"],
     "split": ["split", "base.yaml", "--classes", "classes.yaml", "--output-dir"],
     "migrate": ["migrate", "by-hand", "--output-dir"],
     "install": ["install", "--plugin-home"],
@@ -71,8 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "policy.yaml": POLICY,
         "classes.yaml": CLASSES,
         "base.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
-        "fleet/one.yaml": POLICY,
-        "fleet/two.yaml": POLICY,
+        "fleet.yaml": f"{POLICY}  clusters: {{one: {{}}, two: {{}}}}\n",
         **{f"by-hand/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()},
     }
     for name, text in config.items():
@@ -319,7 +317,7 @@ def test_two_runs_at_once(here: Path) -> None:
     Reading needs no lock.
     """
     assert main(["render", "policy.yaml", "--output-dir", "out"]) == 0
-    assert main(["render", "policy.yaml", *FLEET, "--output-dir", "tree"]) == 0
+    assert main(["render", "fleet.yaml", "--all-clusters", "--output-dir", "tree"]) == 0
     before = everything(here)
     for folder in ("out", "tree"):
         program = f"""
@@ -335,13 +333,12 @@ with Directory.named(Path({folder!r})).alone():
         ) as other:
             assert other.stdout is not None
             assert other.stdout.readline()
-            fleet = FLEET if folder == "tree" else []
+            fleet = ["fleet.yaml", "--all-clusters"] if folder == "tree" else ["policy.yaml"]
             command = [
                 sys.executable,
                 "-m",
                 "krm_windows",
                 "render",
-                "policy.yaml",
                 *fleet,
                 "--output-dir",
                 folder,

@@ -75,11 +75,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy with a mistake, a good one, and what they are read with."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
-    Path("good.yaml").write_text(POLICY.replace("Mno", "Mon"))
+    good = POLICY.replace("Mno", "Mon")
+    Path("good.yaml").write_text(good)
+    Path("fleet.yaml").write_text(f"{good}  clusters: {{north: {{}}}}\n")
     Path("objects.json").write_text('{"kind": "List", "apiVersion": "v1", "items": []}')
     Path("resources").mkdir()
     Path("resources/apps.yaml").write_text(APPS)
-    Path("clusters/north").mkdir(parents=True)
 
 
 @pytest.mark.parametrize("call", COMMANDS)
@@ -153,7 +154,7 @@ def test_a_file_that_a_stream_names_is_not_opened(
         ("render good.yaml --output-dir out", "1 warning, 15 files written, zone rules"),
         ("render policy.yaml --output-dir out", "1 error, nothing written"),
         (
-            "render good.yaml --output-dir out --all-clusters",
+            "render fleet.yaml --output-dir out --all-clusters",
             "1 cluster, 16 files written, zone rules",
         ),
         ("verify resources --policy policy.yaml", "1 error"),
@@ -311,7 +312,7 @@ def test_a_rule_leads_to_its_entry() -> None:
         ("check good.yaml policy.yaml -q", 1, 1),
         ("render good.yaml --output-dir out -q", 0, 0),
         ("render good.yaml --output-dir out -q --strict", 1, 1),
-        ("render good.yaml --output-dir out -q --all-clusters", 0, 0),
+        ("render fleet.yaml --output-dir out -q --all-clusters", 0, 0),
         ("render policy.yaml --output-dir out -q", 1, 1),
         ("verify resources --policy good.yaml -q", 1, 1),
     ],

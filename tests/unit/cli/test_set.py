@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,26 +46,6 @@ def policy(tmp_path: Path) -> Path:
     path = tmp_path / "policy.yaml"
     path.write_text(POLICY)
     return path
-
-
-Git = Callable[..., str]
-
-
-@pytest.fixture
-def git(policy: Path, tool: Callable[[str], Path]) -> Git:
-    """Git in a repository that has the policy, on the branch `main`."""
-    program = tool("git")
-
-    def run(*arguments: str) -> str:
-        command = [str(program), "-C", str(policy.parent), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    run("init", "--quiet", "--initial-branch=main")
-    run("config", "user.name", "Ada")
-    run("config", "user.email", "ada@example.com")
-    run("add", ".")
-    run("commit", "--quiet", "--message=first")
-    return run
 
 
 def changed_lines(path: Path) -> list[str]:
@@ -162,16 +141,13 @@ def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
         ),
         (["--patch", '{"metadata": {"name": "x"}}'], "must not change apiVersion"),
         (["--patch", '{"kind": null}'], "must not change apiVersion"),
-        (["--patch", "{}", "--commit"], "--commit needs --reason"),
     ],
 )
 def test_a_wrong_call_writes_nothing(
     arguments: list[str], said: str, policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It says what is wrong in a line."""
-    # Options that do not go together; else it is the patch that is wrong.
-    code = 2 if said.startswith("--commit") else 1
-    assert main(["set", str(policy), *arguments]) == code
+    assert main(["set", str(policy), *arguments]) == 1
     assert said in capsys.readouterr().err
     assert policy.read_text() == POLICY
 
@@ -200,69 +176,6 @@ def test_a_link_stays_one(policy: Path, tmp_path: Path) -> None:
     assert main(["set", str(link), "--patch", LATER]) == 0
     assert link.is_symlink()
     assert "Fri 12:00" in policy.read_text()
-
-
-def test_a_commit_has_this_file_alone(policy: Path, git: Git) -> None:
-    """Whatever else is staged or changed stays as it is."""
-    (policy.parent / "other.txt").write_text("staged\n")
-    git("add", "other.txt")
-    arguments = ["--commit", "--reason", "Fridays, too"]
-    assert main(["set", str(policy), "--patch", LATER, *arguments]) == 0
-    shown = git("show", "--name-only", "--format=%s", "HEAD").splitlines()
-    assert shown == ["Fridays, too", "", "policy.yaml"]
-    assert git("status", "--porcelain") == "A  other.txt\n"
-
-
-def detached(git: Git, _: Path) -> None:
-    """HEAD on no branch."""
-    git("checkout", "--quiet", "--detach")
-
-
-def dirty(_: Git, policy: Path) -> None:
-    """A change that is not committed."""
-    policy.write_text(f"# mine\n{POLICY}")
-
-
-def refused(_: Git, policy: Path) -> None:
-    """A hook that refuses every commit."""
-    hook = policy.parent / ".git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
-    hook.chmod(0o755)
-
-
-@pytest.mark.parametrize(
-    ("prepare", "said"),
-    [
-        (detached, "HEAD is detached"),
-        (dirty, "has uncommitted changes"),
-        (refused, "not today"),
-    ],
-)
-def test_a_commit_that_is_refused_leaves_nothing_behind(
-    prepare: Callable[[Git, Path], None],
-    said: str,
-    policy: Path,
-    git: Git,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Neither in the file nor in the index."""
-    prepare(git, policy)
-    before, status = policy.read_text(), git("status", "--porcelain")
-    arguments = ["--commit", "--reason", "why"]
-    assert main(["set", str(policy), "--patch", LATER, *arguments]) == 1
-    assert said in capsys.readouterr().err
-    assert policy.read_text() == before
-    assert git("status", "--porcelain") == status
-    assert git("rev-list", "--count", "HEAD") == "1\n"
-
-
-def test_what_is_wrong_is_not_committed(policy: Path, git: Git) -> None:
-    """There is no commit without a change either."""
-    for patch in (WRONG, "{}"):
-        main(["set", str(policy), "--patch", patch, "--commit", "--reason", "why"])
-    assert git("rev-list", "--count", "HEAD") == "1\n"
-    assert git("status", "--porcelain") == ""
 
 
 @pytest.mark.slow  # starts ten programs

@@ -57,7 +57,7 @@ def follow(write: Write) -> Followed:
         return survey(
             tree,
             tree.directories("clusters/*"),
-            Builds(tree, builder, 2, lambda _, __: None),
+            Builds(tree, builder, 2),
             known,
         )
 

@@ -81,7 +81,7 @@ OVERLAY = {
 
 def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]) -> Build:
     """Build `apps`."""
-    builds = Builds(tree, builder, 1, lambda _, __: None)
+    builds = Builds(tree, builder, 1)
     request = Request.of("apps", changes)  # type: ignore[arg-type]
     builds.build([request])
     return builds.done[request]

@@ -49,7 +49,7 @@ def test_clusters_share_builds(write: Write) -> None:
     }
     other = kustomization("apps", "  targetNamespace: other\n")
     tree = write({**clusters, "clusters/zenith/flux.yaml": other, "apps/a.yaml": config_map()})
-    builds = Builds(tree, None, 1, lambda _, __: None)
+    builds = Builds(tree, None, 1)
     survey(tree, tree.directories("clusters/*"), builds, Hints((Given.parse(HOME),)))
     assert len(builds.done) == 5 + 2
 

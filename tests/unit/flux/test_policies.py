@@ -111,7 +111,7 @@ def test_a_policy_of_another_cluster_or_kustomization_is_not_taken_for_loose(
     """Where only some clusters are asked for, or a kustomization that nobody leads to has it."""
     files = {place: policy(), "team/kustomization.yaml": "transformers: [window.yaml]\n"}
     tree = write(REPOSITORY | files)
-    found = survey(tree, ["clusters/north"], Builds(tree, None, 1, lambda _, __: None))
+    found = survey(tree, ["clusters/north"], Builds(tree, None, 1))
     assert not gates(found)
 
 
@@ -123,9 +123,7 @@ def test_clusters_are_distinguished_by_their_paths(write: Write) -> None:
         | REPOSITORY
         | LOOSE
     )
-    found = survey(
-        tree, tree.directories("clusters/*/flux"), Builds(tree, None, 1, lambda _, __: None)
-    )
+    found = survey(tree, tree.directories("clusters/*/flux"), Builds(tree, None, 1))
     assert [cluster.name for cluster in found.clusters] == [
         "clusters/north/flux",
         "clusters/south/flux",

@@ -246,7 +246,7 @@ def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {**WINDOW, **rest}.items():
                 Path(folder, name).write_text(text)
-            builds = Builds(Checkout.at(Path(folder)), None, 1, lambda _, __: None)
+            builds = Builds(Checkout.at(Path(folder)), None, 1)
             found = migrate(builds, DAY, None, None)
         assert rules(found) == wanted
         assert bool(found.policies) is not bool(wanted)
@@ -279,7 +279,7 @@ def test_each_directory_is_built_once() -> None:
         for name, text in files.items():
             Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             Path(folder, name).write_text(text)
-        builds = Builds(Checkout.at(Path(folder)), None, 1, lambda _, __: None)
+        builds = Builds(Checkout.at(Path(folder)), None, 1)
         found = migrate(builds, DAY, None, None)
     assert len(clusters(found)) == 8
     assert len(builds.done) == 9
