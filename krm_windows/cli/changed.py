@@ -197,7 +197,7 @@ def _record(
 
 def _hours(proposal: Proposal, *, is_for_all: bool) -> str:
     """Say which hours open and close."""
-    text = changes.text([turn.difference for turn in proposal.changed], output.width())
+    text = changes.text([turn.difference for turn in proposal.changed])
     kept = [turn.difference.cluster or "" for turn in proposal.turns if not turn.changes]
     # Whoever names a cluster means no other; else one that keeps its policy is a surprise.
     if is_for_all and 0 < len(kept) < len(proposal.turns):

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from json import JSONDecodeError
 
+from krm_windows import inventory
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit import names
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.objects import dig
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plan import kinds
+from krm_windows.plan import compile_policy, kinds
+from krm_windows.plan.model import Plan
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.preview.versions import Choice, Source, Version
+from krm_windows.preview.versions import Choice, Source
 from krm_windows.results import Result
 from krm_windows.schedule import wallclock, zones
 from krm_windows.status.failures import newest_pod, terminated
@@ -129,7 +131,8 @@ class PolicyInCluster:
         versions, results = Source(self.source.config, items).versions(choice)
         if not versions:
             return ClusterState(at, self._located(results))
-        found = self._report(versions[0], objects, at, has_windows=found_windows is not None)
+        plan, _ = compile_policy(policy, cluster, inventory.take(items, read_into))
+        found = self._report(plan, policy, objects, at, has_windows=found_windows is not None)
         asked = None if self.arguments.filename else now
         return ClusterState(at, self._located(results), found, objects, asked)
 
@@ -164,7 +167,8 @@ class PolicyInCluster:
 
     def _report(
         self,
-        version: Version,
+        plan: Plan,
+        policy: WindowPolicy,
         objects: list[LiveObject],
         at: datetime,
         *,
@@ -172,21 +176,21 @@ class PolicyInCluster:
     ) -> Report:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
-        found = judge(version, objects, at, has_asked=has_asked, has_windows=has_windows)
+        found = judge(plan, objects, at, has_asked=has_asked, has_windows=has_windows)
         # Events and Pods are many, so they are read only when something should have run and has
         # not.
-        if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
+        if not has_asked or not found.is_overdue(at, plan.interval):
             return found
         more = list(objects)
-        for query in closer(version.policy):
+        for query in closer(policy):
             more.extend(self._willing(query) or [])
         # What a Pod has logged goes where its termination message is, if it may be read.
-        pod = newest_pod(more, names.label(version.timetable.policy))
+        pod = newest_pod(more, names.label(plan.timetable.policy))
         with suppress(WorkspaceError):
             for state in terminated(pod) if pod else ():
                 where = (str(dig(pod, "metadata", key)) for key in ("namespace", "name"))
                 state["message"] = self._kubectl.log(*where)
-        return judge(version, more, at, has_asked=True, has_windows=has_windows)
+        return judge(plan, more, at, has_asked=True, has_windows=has_windows)
 
     def _willing(self, query: Query) -> list[LiveObject] | None:
         """Ask for what is not needed: who may not read it is shown the rest."""

@@ -105,7 +105,7 @@ def _show(
     arguments: argparse.Namespace,
 ) -> None:
     if arguments.output == "text":
-        output.show(changes.text(every, output.width()))
+        output.show_words(changes.text(every))
     elif arguments.output == "markdown":
         output.show(changes.markdown(every, sort(results)))
     else:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
         awaited = arguments.wait == "open"
         decision = wait(timetable, clock, until_open=awaited, timeout=arguments.timeout)
         if decision.open is not awaited:
-            output.log(sentences.timed_out(timetable, decision))
+            output.log(f"timed out: {sentences.waiting(timetable, decision)}")
             return ExitCode.TIMED_OUT
     rendered = written.rendered(arguments.policy)
     if arguments.output == "json":
@@ -98,7 +98,9 @@ def wait(
                 f"{timetable.policy} does not change for more than 400 days "
                 f"({decision.reason}): use --timeout to wait anyway"
             )
-        output.log(sentences.waiting(timetable, decision, deadline))
+        awaited = "open" if until_open else "closed"
+        held = sentences.waiting(timetable, decision)
+        output.log(f"waiting until it should be {awaited}: {held}")
     while decision.open is not until_open and (deadline is None or clock.now() < deadline):
         # The clock is asked after each sleep: the machine may have slept, or its clock been set.
         clock.sleep_towards(decision.until, deadline)

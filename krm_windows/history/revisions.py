@@ -99,9 +99,8 @@ class _Policy:
             return replace(made, state=State.ELSEWHERE)
         # One that names no clusters is the same for each.
         is_own = bool(loaded.clusters) or name == loaded.build_for
-        # The timetable alone: no CronJob is made of what is over.
         wanted = [(name, *loaded.for_cluster(name if is_own else None))]
-        versions, said = self.source.compile(wanted, planned=False)
+        versions, said = self.source.compile(wanted)
         if not versions:
             return _unreadable(made, *_errors(said))
         overrides = versions[0].policy.spec.overrides or {}

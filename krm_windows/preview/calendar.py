@@ -1,6 +1,6 @@
 """Calendars: the open intervals of timetables over a range of days, and which of them are alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from krm_windows.gate.timetable import Target
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Day, Today
-from krm_windows.plurals import clusters
+from krm_windows.plurals import clusters, some
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import Segment, timeline
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from krm_windows.policy.model import Spec
 
 _MINUTE = timedelta(minutes=1)
+# So many are named before "and 12 more".
+_SOME = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +154,17 @@ def _intervals(
     return tuple(segment for segment in timeline(timetable, begins, ends) if segment.open)
 
 
-def gated(every: Iterable[Calendar]) -> tuple[Target, ...]:
-    """Return what calendars gate where all gate the same; nothing where they differ."""
-    found = {calendar.timetable.targets for calendar in every}
-    if len(found) > 1:
-        return ()
-    return found.pop()
+def gates(names: Sequence[str], group: Sequence[Calendar]) -> Iterator[str]:
+    """Say what is gated, by what the calendars have in common; nothing of what is by label."""
+    found: dict[tuple[Target, ...], list[str]] = {}
+    for name, calendar in zip(names, group, strict=True):
+        found.setdefault(calendar.timetable.targets, []).append(name)
+    for targets, of in found.items():
+        if targets:
+            whose = f"{some(of, _SOME)}: " if len(found) > 1 else ""
+            yield f"{whose}gates {some([str(target) for target in targets], _SOME)}"
 
 
-# Calendars are asked for from today on, mostly.
-@lru_cache(maxsize=1024)
 def _midnight(day: date, zone: tzinfo) -> datetime:
     """Return the first instant of a day, which a clock change may move off 00:00."""
     return wallclock.instant(datetime.combine(day, time()), zone)

@@ -12,23 +12,14 @@ from krm_windows.preview.clock import last_day, shown
 from krm_windows.preview.difference import Difference, alike
 from krm_windows.preview.folding import fold
 from krm_windows.preview.text import aligned, recurring, span
-from krm_windows.preview.wrapping import broken
 from krm_windows.results import Result
 
 _HEAD = ("", "from", "until", "for", "by")
 
 
-def text(every: Sequence[Difference], width: int = 0, most: int | None = None) -> str:
-    """Return a part for all clusters that change alike, with an empty line between two.
-
-    Lines are broken between words where they are wider than `width` columns (0: nowhere). Of each
-    part the first periods are shown, `most` of them.
-    """
-    pages = []
-    for group in alike(every):
-        lines = broken(_text(group, most), width)
-        pages.append("".join(f"{line}\n" for line in lines))
-    return "\n".join(pages)
+def text(every: Sequence[Difference]) -> str:
+    """Return a part for all clusters that change alike, with an empty line between two."""
+    return "\n".join(map(_text, alike(every)))
 
 
 def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
@@ -47,18 +38,15 @@ def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
     )
 
 
-def _text(group: Sequence[Difference], most: int | None) -> Iterator[str]:
+def _text(group: Sequence[Difference]) -> str:
     one = group[0]
     name = one.policy
     if one.cluster:
         name = f"{one.policy} on {_clusters(group)}"
-    yield f"{name}, {_days(group)}: {sums(one)}"
-    if not one.changes:
-        return
-    found = list(_rows(one))
-    yield from aligned(_HEAD, found[:most])
-    if most is not None and len(found) > most:
-        yield f"and {len(found) - most} more"
+    lines = [f"{name}, {_days(group)}: {sums(one)}"]
+    if one.changes:
+        lines += aligned(_HEAD, list(_rows(one)))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _rows(difference: Difference) -> Iterator[tuple[str, ...]]:

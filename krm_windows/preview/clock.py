@@ -1,7 +1,6 @@
 """Instants as a policy's clocks show them, and the moments at which those clocks change."""
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
@@ -14,15 +13,15 @@ def stamp(at: datetime, zone: tzinfo) -> str:
 
     In UTC where that is no whole number of minutes, as RFC 3339 has no seconds in an offset.
     """
-    # Two readings of a repeated hour are equal in their own zone (PEP 495), and never in UTC.
-    return _stamp(at.astimezone(UTC), zone)
+    local = at.astimezone(zone)
+    # Local mean time of long ago: Berlin was 53 minutes and 28 seconds ahead until 1893.
+    offset = local.utcoffset() or timedelta()
+    return (at.astimezone(UTC) if offset % _MINUTE else local).isoformat()
 
 
 def stamp_or_none(at: datetime | None, zone: tzinfo) -> str | None:
     """Write an instant as `stamp` does; None, which is null in JSON, where there is none."""
-    if at is None:
-        return None
-    return stamp(at, zone)
+    return None if at is None else stamp(at, zone)
 
 
 def instant(seconds: int) -> datetime | None:
@@ -32,17 +31,6 @@ def instant(seconds: int) -> datetime | None:
     except (OverflowError, OSError, ValueError):
         # Git takes any number of 64 bits, and a date of Python ends with the year 9999.
         return None
-
-
-# Calendars of a fleet begin, end and open at the same instants.
-@lru_cache(maxsize=4096)
-def _stamp(at: datetime, zone: tzinfo) -> str:
-    local = at.astimezone(zone)
-    # Local mean time of long ago: Berlin was 53 minutes and 28 seconds ahead until 1893.
-    offset = local.utcoffset() or timedelta()
-    if offset % _MINUTE:
-        local = at
-    return local.isoformat()
 
 
 def shown(at: datetime, zone: tzinfo) -> str:
@@ -72,7 +60,6 @@ def last_day(ends: datetime, zone: tzinfo) -> date:
     return (ends - timedelta.resolution).astimezone(zone).date()
 
 
-@lru_cache(maxsize=2048)
 def changes(
     zone: tzinfo,
     begins: datetime,

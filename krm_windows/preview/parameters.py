@@ -16,15 +16,14 @@ class AskedError(ValueError):
     """What is asked for is none of what there is."""
 
 
-def day_or_instant(text: str) -> date | datetime:
-    """Read `2026-12-20` or `2026-12-20T00:00Z`."""
-    wanted = "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z"
-    return _day(text) or _instant(text, wanted)
-
-
 def instant(text: str) -> datetime:
     """Read an instant; a time without an offset is none."""
-    return _instant(text, "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00")
+    wanted = "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00"
+    at = _moment(text, wanted)
+    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
+    if at.tzinfo is None:
+        raise AskedError(f"must be {wanted}, got {text!r}")
+    return at
 
 
 def day_or_moment(text: str) -> date | datetime:
@@ -45,14 +44,6 @@ def _day(text: str) -> date | None:
     except ValueError:
         return None
     return possible(day, text)
-
-
-def _instant(text: str, wanted: str) -> datetime:
-    at = _moment(text, wanted)
-    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
-    if at.tzinfo is None:
-        raise AskedError(f"must be {wanted}, got {text!r}")
-    return at
 
 
 def _moment(text: str, wanted: str) -> datetime:

@@ -11,10 +11,8 @@ from itertools import chain
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange
-from krm_windows.gate.timetable import Target
-from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike, gated
+from krm_windows.preview.calendar import Calendar, alike, gates
 from krm_windows.preview.folding import fold
 from krm_windows.preview.text import recurring, span
 from krm_windows.schedule import wallclock
@@ -30,15 +28,10 @@ KINDS = {
 }
 # So many names fit the title of a row.
 _FEW = 2
-# So many targets are named before "and 12 more".
-_SOME = 4
 _DAY = timedelta(days=1)
 _WEEK = 7
 # So many dates are side by side: a week of 168 hours touches eight, and weeks in two zones nine.
 _ONE_WEEK = 9
-# Up to so many days there is room for a tick at every quarter of a day.
-_HOURLY = 4
-_QUARTER = timedelta(hours=6)
 # `date.weekday` of Saturday, and of Sunday after it.
 _SATURDAY = 5
 
@@ -50,20 +43,18 @@ Place = tuple[float, float]
 class Fact:
     """One thing in a row during the UTC interval [`begins`, `ends`), or what recurs in it.
 
-    A clock change is an instant. `shown` are both edges on the row's clock. `length` is that of
-    each time, and `often` says how often it recurs. `kind` is one of `KINDS`; lane 0 is what
-    results, others what was asked for. `rules` are paths in the spec; `reason` is the user's. What
-    `goes_back` was so before these days, and what `goes_on` is so after them.
+    A clock change is an instant. `length` is that of each time, and `often` says how often it
+    recurs. `kind` is one of `KINDS`; lane 0 is what results, others what was asked for. `rules` are
+    paths in the spec; `reason` is the user's, or what clocks do. What `goes_back` was so before
+    these days, and what `goes_on` is so after them.
     """
 
     kind: str
     begins: datetime
     ends: datetime
-    shown: tuple[datetime, datetime]
-    rules: tuple[str, ...]
     label: str
-    words: str
-    length: timedelta
+    rules: tuple[str, ...] = ()
+    length: timedelta = timedelta()
     often: str = ""
     reason: str = ""
     lane: int = 0
@@ -92,18 +83,15 @@ class Row:
         """The first day and the last."""
         return self.begins.astimezone(self.zone).date(), clock.last_day(self.ends, self.zone)
 
-    def hover(self, fact: Fact) -> str:
-        """Say a fact with its cluster, its zone and its exact instants, if it has them.
-
-        What is written about its windows comes last.
-        """
+    def words(self, fact: Fact) -> str:
+        """Say a fact: from when to when, as far as that is within these days."""
         if fact.kind == "clock":
-            return f"{self.title}: {fact.words}; {clock.stamp(fact.begins, self.zone)}"
-        since = "before" if fact.goes_back else clock.stamp(fact.begins, self.zone)
-        until = "after" if fact.goes_on else clock.stamp(fact.ends, self.zone)
-        said = [f"{self.title}: {fact.words}", f"{since} to {until} ({self.zone.key})"]
-        said += (text for rule, text in self.descriptions if rule in fact.rules)
-        return "; ".join(said)
+            return fact.reason
+        since = "from before" if fact.goes_back else clock.shown(fact.begins, self.zone)
+        until = "after these days" if fact.goes_on else clock.shown(fact.ends, self.zone)
+        said = f"{KINDS[fact.kind]} {since} to {until} ({span(fact.length)}{fact.often})"
+        reason = f": {fact.reason}" if fact.reason else ""
+        return f"{said}, by {', '.join(fact.rules)}{reason}"
 
     @property
     def has_more(self) -> bool:
@@ -120,7 +108,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A day of a week, or a quarter of one, and where it is; without words below it."""
+    """A day of a week, and where it is; Mondays are `major`."""
 
     place: Place
     weekday: str
@@ -161,21 +149,16 @@ class Week:
         return (left - first) / whole, (right - left) / whole
 
     def ticks(self) -> Iterator[Tick]:
-        """Yield the days, or the quarters of few."""
-        at, behind = self.rims
-        whole = behind - at
-        step = _QUARTER if self.length <= _HOURLY else _DAY
-        for number in range((self.last - self.first + _DAY) // step):
-            shown = at + number * step
-            begins_day = shown.time() == time()
+        """Yield the days."""
+        for number in range((self.last - self.first).days + 1):
+            day = self.first + number * _DAY
             yield Tick(
-                (number * step / whole, step / whole),
-                f"{shown:%a}" if begins_day else "",
-                # A date with its month, as a week may be in two of them.
-                f"{shown:%d %b}" if begins_day else f"{shown:%H:%M}",
-                # Among days, Mondays stand out; among quarters, midnights.
-                begins_day if step == _QUARTER else shown.weekday() == 0,
-                shown.weekday() >= _SATURDAY,
+                (number / self.length, 1 / self.length),
+                f"{day:%a}",
+                # With its month, as a week may be in two of them.
+                f"{day:%d %b}",
+                day.weekday() == 0,
+                day.weekday() >= _SATURDAY,
             )
 
 
@@ -207,14 +190,13 @@ class Track:
 class Picture:
     """Rows and the weeks to draw; `policy` is that of all rows, empty where they differ.
 
-    `zone` is the rows', UTC where they have several. `gates` says what all gate, empty where they
-    differ. `now` is an instant that is marked, if it is among the days.
+    `zone` is the rows', UTC where they have several. `now` is an instant that is marked, if it is
+    among the days.
     """
 
     policy: str
     zone: ZoneInfo
     rows: tuple[Row, ...]
-    gates: str = ""
     now: datetime | None = None
 
     @property
@@ -236,20 +218,6 @@ class Picture:
     def title(self) -> str:
         """Both in one line."""
         return f"{self.subject}, {self.days}"
-
-    @property
-    def count(self) -> str:
-        """How many policies and clusters it shows; the name of the only one, unless `policy`."""
-        # Rows of what is alike stand for many clusters.
-        number = sum(len(row.names) for row in self.rows)
-        if number == 1:
-            name = self.rows[0].names[0]
-            # A policy that is for every cluster is in the title already.
-            return "" if name == self.subject else name
-        what = "clusters" if self.policy else "policies and clusters"
-        if number == len(self.rows):
-            return f"{number} {what}"
-        return f"{number} {what}, grouped in {len(self.rows)} rows"
 
     @property
     def clocks(self) -> str:
@@ -293,7 +261,8 @@ class Picture:
             bars: list[Bar] = []
             for place_in_row, fact in enumerate(row.facts):
                 # A freeze may go on where nothing is known of windows.
-                place = week.place(max(fact.shown[0], begins), min(fact.shown[1], ends))
+                shown = _shown(fact.begins, fact.ends, row.zone)
+                place = week.place(max(shown[0], begins), min(shown[1], ends))
                 if place is not None:
                     bars.append(Bar(fact, place_in_row, place))
             # The row's own days begin at its own midnight, the week has those of all rows.
@@ -329,7 +298,7 @@ def draw(every: Sequence[Calendar], now: datetime | None = None) -> Picture:
     if now is not None and not any(one.begins <= now < one.ends for one in every):
         now = None
     rows = tuple(_row(group, same_policy=bool(policy)) for group in alike(every))
-    return Picture(policy, zone, rows, some([str(target) for target in gated(every)], _SOME), now)
+    return Picture(policy, zone, rows, now)
 
 
 def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
@@ -342,46 +311,26 @@ def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
         begins=calendar.begins,
         ends=calendar.ends,
         facts=tuple(sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))),
-        gated=tuple(_gated(names, group)),
+        gated=tuple(gates(names, group)),
         descriptions=tuple(dict.fromkeys(chain.from_iterable(one.descriptions for one in group))),
     )
 
 
-def _gated(names: Sequence[str], group: Sequence[Calendar]) -> Iterator[str]:
-    """Say what is gated, by what the calendars have in common; nothing of what is by label."""
-    found: dict[tuple[Target, ...], list[str]] = {}
-    for name, calendar in zip(names, group, strict=True):
-        found.setdefault(calendar.timetable.targets, []).append(name)
-    for targets, of in found.items():
-        if targets:
-            whose = f"{some(of, _SOME)}: " if len(found) > 1 else ""
-            yield f"{whose}gates {some([str(target) for target in targets], _SOME)}"
-
-
 def _facts(calendar: Calendar) -> Iterator[Fact]:
     """Yield what was open, then what was asked for, then the changes of the clock."""
-    zone = calendar.zone
     for run in fold(calendar.intervals):
-        first, begins, ends = run.first, run.first.begins, run.last.ends
-        goes_back = begins <= calendar.begins and calendar.is_open_before
-        goes_on = ends >= calendar.ends and calendar.is_open_after
-        kind = "often" if run.is_folded else "open"
-        length, often = first.ends - begins, recurring(run)
-        when = _when(calendar, begins, ends, goes_back=goes_back, goes_on=goes_on)
-        verb = "opens and closes" if run.is_folded else "open"
+        # `windows.working-week` is `working-week` on a bar; `state` is in no map.
+        names = [rule.partition(".")[2] or rule for rule in run.first.rules]
         yield Fact(
-            kind=kind,
-            begins=begins,
-            ends=ends,
-            shown=_shown(begins, ends, zone),
-            rules=first.rules,
-            # `windows.working-week` is `working-week` on a bar; `state` is in no map.
-            label=", ".join(rule.partition(".")[2] or rule for rule in first.rules) + often,
-            words=f"{verb} {when} ({span(length)}{often}), by {', '.join(first.rules)}",
-            length=length,
-            often=often,
-            goes_back=goes_back,
-            goes_on=goes_on,
+            kind="often" if run.is_folded else "open",
+            begins=run.first.begins,
+            ends=run.last.ends,
+            label=", ".join(names) + recurring(run),
+            rules=run.first.rules,
+            length=run.first.ends - run.first.begins,
+            often=recurring(run),
+            goes_back=run.first.begins <= calendar.begins and calendar.is_open_before,
+            goes_on=run.last.ends >= calendar.ends and calendar.is_open_after,
         )
     # Until when each lane below the first is taken; what overlaps is in another.
     lanes: list[datetime] = []
@@ -390,39 +339,21 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
         lane = next(free, len(lanes))
         # Past the end of the list a slice appends: one lane more.
         lanes[lane : lane + 1] = [found.ends]
-        yield _exception(calendar, found, lane + 1)
-    for change in clock.changes(zone, calendar.begins, calendar.ends):
         yield Fact(
-            kind="clock",
-            begins=change.at,
-            ends=change.at,
-            shown=_shown(change.at, change.at, zone),
-            rules=(),
-            label=_shift(change),
-            words=clock.words(change, zone),
-            length=timedelta(),
+            kind=found.kind,
+            begins=found.begins,
+            ends=found.ends,
+            label=found.rule.key,
+            rules=(found.rule.name,),
+            length=found.ends - found.begins,
+            reason=found.rule.reason,
+            lane=lane + 1,
+            goes_back=found.begins <= calendar.begins - exceptions.FAR,
+            goes_on=found.ends >= calendar.ends + exceptions.FAR,
         )
-
-
-def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
-    begins, ends, rule = found.begins, found.ends, found.rule
-    goes_back = begins <= calendar.begins - exceptions.FAR
-    goes_on = ends >= calendar.ends + exceptions.FAR
-    when = _when(calendar, begins, ends, goes_back=goes_back, goes_on=goes_on)
-    return Fact(
-        kind=found.kind,
-        begins=begins,
-        ends=ends,
-        shown=_shown(begins, ends, calendar.zone),
-        rules=(rule.name,),
-        label=rule.key,
-        words=f"{KINDS[found.kind]} {rule.key}, {when} ({span(ends - begins)}): {rule.reason}",
-        length=ends - begins,
-        reason=rule.reason,
-        lane=lane,
-        goes_back=goes_back,
-        goes_on=goes_on,
-    )
+    for change in clock.changes(calendar.zone, calendar.begins, calendar.ends):
+        words = clock.words(change, calendar.zone)
+        yield Fact("clock", change.at, change.at, _shift(change), reason=words)
 
 
 def _shift(change: ClockChange) -> str:
@@ -430,12 +361,3 @@ def _shift(change: ClockChange) -> str:
     # `:g` leaves out a fraction of zero: Lord Howe Island goes by half an hour, `+0.5 h`.
     hours = (change.after - change.before) / timedelta(hours=1)
     return f"{hours:+g} h".replace("-", "\N{MINUS SIGN}")
-
-
-def _when(
-    calendar: Calendar, begins: datetime, ends: datetime, *, goes_back: bool, goes_on: bool
-) -> str:
-    """Say from when to when, as far as that is within these days."""
-    since = "from before" if goes_back else clock.shown(begins, calendar.zone)
-    until = "after these days" if goes_on else clock.shown(ends, calendar.zone)
-    return f"{since} to {until}"

@@ -1,7 +1,6 @@
 """States in a plain sentence."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from krm_windows import escape
@@ -57,29 +56,10 @@ def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
 
-def waiting(
-    timetable: Timetable,
-    decision: Decision,
-    deadline: datetime | None,
-) -> str:
-    """Say in a line what holds, for what somebody waits, and how long at most."""
+def waiting(timetable: Timetable, decision: Decision) -> str:
+    """Say in a line what holds while somebody waits for something else."""
     zone = timetable.zone
-    awaited = "closed" if decision.open else "open"
-    at_most = ""
-    if deadline is not None:
-        at_most = f", until {shown(deadline, zone)} at most"
-    return (
-        f"{_holds(timetable, decision)}; waiting until it should be {awaited}{at_most} ({zone.key})"
-    )
-
-
-def timed_out(timetable: Timetable, decision: Decision) -> str:
-    """Say that a wait has ended, and nothing has changed."""
-    return f"timed out: {_holds(timetable, decision)} ({timetable.zone.key})"
-
-
-def _holds(timetable: Timetable, decision: Decision) -> str:
-    return f"{named(timetable)} should be {_brief(decision, timetable.zone)}"
+    return f"{named(timetable)} should be {_brief(decision, zone)} ({zone.key})"
 
 
 def _brief(decision: Decision, zone: ZoneInfo) -> str:

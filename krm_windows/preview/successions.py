@@ -58,11 +58,8 @@ def successions(
     names = [cluster]
     if cluster is None and both:
         names = both
-    # Times alone: nobody compares the objects that see to them.
-    before, was = old.compile([(name, *_for(past, name, both)) for name in names], planned=False)
-    after, found = new.compile(
-        [(name, *_for(present, name, both)) for name in names], planned=False
-    )
+    before, was = old.compile([(name, *_for(past, name, both)) for name in names])
+    after, found = new.compile([(name, *_for(present, name, both)) for name in names])
     # What the older one was only warned of is over.
     errors = [result for result in was if fails([result])]
     results = [*errors, *found]

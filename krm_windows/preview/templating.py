@@ -115,6 +115,4 @@ def characters(words: str) -> float:
 
 def percent(fraction: float) -> str:
     """Write a fraction as a percentage, exact to a hundredth of a pixel of any screen."""
-    digits = f"{100 * fraction:.4f}"
-    # `12.5%`, and not `12.5000%`.
-    return digits.rstrip("0").rstrip(".") + "%"
+    return f"{round(100 * fraction, 4):g}%"

@@ -3,17 +3,16 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
-from functools import cache
 from itertools import pairwise
 from operator import attrgetter
 
 from krm_windows import escape
 from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike, gated, titles
+from krm_windows.preview.calendar import Calendar, alike, gates, titles
 from krm_windows.preview.clock import shown
 from krm_windows.preview.folding import Run, S, fold
-from krm_windows.preview.wrapping import broken
+from krm_windows.preview.wrapping import wrapped
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import Segment
 
@@ -50,11 +49,11 @@ def render(
     Every line ends in a newline. The weeks are as wide as fits into `width` columns, and a mark
     says where `now` is.
     """
-    return "\n".join(_page(group, width, now) for group in alike(every))
+    return wrapped("\n".join(_page(group, width, now) for group in alike(every)), width)
 
 
 def _page(group: Sequence[Calendar], width: int, now: datetime | None) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in broken(_lines(group, width, now), width))
+    return "".join(f"{line.rstrip()}\n" for line in _lines(group, width, now))
 
 
 def recurring(run: Run[S]) -> str:
@@ -83,9 +82,7 @@ def _lines(group: Sequence[Calendar], width: int, now: datetime | None) -> Itera
     first, last = calendar.begins.astimezone(zone).date(), clock.last_day(calendar.ends, zone)
     names = some([escape.line(each) for each in titles(group)], _FEW)
     yield f"{names}, {zone.key}, {clock.days(first, last)}"
-    targets = [escape.line(str(target)) for target in gated(group)]
-    if targets:
-        yield f"gates {some(targets, _FEW)}"
+    yield from map(escape.line, gates([one.name for one in group], group))
     yield ""
     for head in (_WEEKDAYS, [_SCALES[hours]] * 7):
         cells = (f"{day:<{24 // hours}}" for day in head)
@@ -124,8 +121,6 @@ def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date, hour
     return "".join(_sign(calendar, closing, *cell) for cell in pairwise(edges))
 
 
-# The same for all calendars of a fleet.
-@cache
 def _edges(zone: tzinfo, day: date, hours: int) -> list[datetime]:
     """Return the instants between which the signs of a day are."""
     # By the wall clock: on the day of a clock change a cell may be shorter or longer.

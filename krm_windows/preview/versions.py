@@ -4,28 +4,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from krm_windows import inventory, rules
+from krm_windows import inventory
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
-from krm_windows.plan import compile_policy, compile_timetable, kinds
-from krm_windows.plan.model import Plan
+from krm_windows.plan import compile_timetable, kinds
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
 from krm_windows.schedule.timetable import Timetable
 
-# A preview is about time: what hangs on the resources is the build's matter, but for how early to
-# close.
-_TIMELY = {rules.TIMEOUT_UNKNOWN.id, rules.TOO_LARGE.id}
-
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A policy for one cluster or none in particular, with its timetable and plan."""
+    """A policy for one cluster or none in particular, with its timetable."""
 
     policy: WindowPolicy
     timetable: Timetable
-    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +67,11 @@ class Source:
     def compile(
         self,
         chosen: Iterable[tuple[str | None, WindowPolicy | None, tuple[Result, ...]]],
-        *,
-        planned: bool = True,
     ) -> tuple[list[Version], list[Result]]:
         """Compile the policies of some clusters, unless errors were found in them.
 
-        Not `planned`, they have no plan: whoever asks only for times spares half of the work.
+        A preview is about time: what hangs on the resources is the build's matter, but for how
+        early to close.
         """
         every = list(chosen)
         loading = once(chain.from_iterable(found for _, _, found in every))
@@ -89,27 +82,13 @@ class Source:
         compiling: list[Result] = []
         for name, policy, _ in every:
             if policy is not None:
-                version, said = self._version(name, policy, planned=planned)
-                versions.append(version)
+                # What the targets are matters only for `closesEarly: auto`.
+                items = inventory.take(self.items, kinds(policy))
+                timetable, said = compile_timetable(policy, name, items)
+                versions.append(Version(policy, timetable))
                 compiling += said
         results = [*loading, *about(self.config, once(compiling))]
         return ([] if fails(results) else versions), results
-
-    def _version(
-        self,
-        cluster: str | None,
-        policy: WindowPolicy,
-        *,
-        planned: bool,
-    ) -> tuple[Version, list[Result]]:
-        # What the targets are matters only for `closesEarly: auto`.
-        items = inventory.take(self.items, kinds(policy))
-        if not planned:
-            timetable, results = compile_timetable(policy, cluster, items)
-            return Version(policy, timetable), results
-        plan, results = compile_policy(policy, cluster, items)
-        timely = [result for result in results if result.rule in _TIMELY]
-        return Version(policy, plan.timetable, plan), timely
 
 
 def once(results: Iterable[Result]) -> list[Result]:

@@ -1,7 +1,6 @@
 """Lines for a terminal that is narrower than they are: broken between words, never in one."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
 
 # What goes on is so far to the right of where its line begins.
 _INDENT = 2
@@ -12,17 +11,12 @@ def wrapped(page: str, width: int) -> str:
 
     A word that is wider than that stays as it is.
     """
-    return "\n".join(broken(page.split("\n"), width))
-
-
-def broken(lines: Iterable[str], width: int) -> Iterator[str]:
-    """Yield lines as `wrapped` does."""
-    for line in lines:
-        if not width or len(line) <= width:
-            yield line
-            continue
+    lines: list[str] = []
+    for line in page.split("\n"):
         begins = len(line) - len(line.lstrip(" "))
-        yield from parts(line, width, begins + _INDENT)
+        fits = not width or len(line) <= width
+        lines += [line] if fits else parts(line, width, begins + _INDENT)
+    return "\n".join(lines)
 
 
 def parts(words: str, width: int, inset: int, first: int = 0) -> list[str]:

@@ -140,7 +140,7 @@ class Evaluator:
             except InputError as error:
                 raise Problem(HTTPStatus.CONFLICT, f"{stored.title}: {error}") from error
         whole = Source(stored.config, items)
-        versions, results = whole.compile([(cluster, policy, found)], planned=False)
+        versions, results = whole.compile([(cluster, policy, found)])
         if not versions:
             raise _wrong(results, stored)
         return versions[0].timetable

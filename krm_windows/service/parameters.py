@@ -45,7 +45,7 @@ _Instant = Annotated[
 ]
 _Day = Annotated[
     date,
-    PlainValidator(parameters.day_or_instant),
+    PlainValidator(parameters.day_or_moment),
     WithJsonSchema({"type": "string", "format": "date", "pattern": f"{_YEAR}$"}),
 ]
 _Line = Annotated[

@@ -12,8 +12,8 @@ from krm_windows.gate.annotations import HOLD, Cause, ClosedBy
 from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
 from krm_windows.gate.timetable import Decision, Target
+from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import shipped
-from krm_windows.preview.versions import Version
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.status.delivery import UNKNOWN, Delivery, compare
@@ -128,7 +128,7 @@ class Report:
 
 
 def report(
-    version: Version,
+    plan: Plan,
     objects: Sequence[LiveObject],
     at: datetime,
     *,
@@ -140,13 +140,11 @@ def report(
     `has_asked`: whether its CronJobs would be among the objects; else they are judged where any
     CronJob is. `has_windows`: likewise of its ConfigMaps, which not everybody may read.
     """
-    timetable, plan = version.timetable, version.plan
-    runs_gate = version.policy.spec.actuator.type == "Gate"
+    timetable, runs_gate = plan.timetable, plan.runs_gate
     judge = _Judge(shipped(timetable), decide(timetable, at), at, runs_gate=runs_gate)
     label = names.label(timetable.policy)
     last_run = last(objects, label)
-    # A policy that did not compile has no plan, so nothing is known of its CronJobs.
-    own = [names.cron_job(plan, each) for each in plan.triggers] if plan else []
+    own = [names.cron_job(plan, each) for each in plan.triggers]
     # A file of targets alone says nothing of CronJobs: none is missing for that.
     kinds = {live.get("kind") for live in objects}
     is_judged = has_asked or "CronJob" in kinds
@@ -157,14 +155,8 @@ def report(
         decision=judge.decision,
         last_run=last_run,
         rows=tuple(judge.rows(by_address(objects))),
-        stopped=tuple(
-            _stopped(own, version.policy.metadata.namespace, objects) if is_judged else ()
-        ),
-        delivery=(
-            compare(plan, objects, has_asked=has_windows if runs_gate else has_asked)
-            if plan
-            else UNKNOWN
-        ),
+        stopped=tuple(_stopped(own, plan.namespace, objects) if is_judged else ()),
+        delivery=compare(plan, objects, has_asked=has_windows if runs_gate else has_asked),
         failure=newest(objects, label, own, since),
         has_jobs=has_asked or not kinds.isdisjoint(("CronJob", "Job")),
     )

@@ -9,7 +9,7 @@ from krm_windows.plan.timetable import ends_soon
 from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
-from krm_windows.preview.wrapping import broken
+from krm_windows.preview.wrapping import wrapped
 from krm_windows.status.failures import FAILED
 from krm_windows.status.report import Report, Row
 
@@ -34,7 +34,8 @@ def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
     """
     said = sentences.state(report.timetable, report.decision, where.policy).splitlines()
     delivery = f"{where.cluster}: {report.delivery.words(report.timetable.zone)}"
-    lines = [*broken([*said, escape.line(delivery)], width), "", *_table(report, at, width)]
+    head = wrapped("\n".join([*said, escape.line(delivery)]), width)
+    lines = [head, "", *_table(report, at, width)]
     lines += map(escape.line, report.stopped)
     if ends := ends_soon(at):
         lines.append(f"the policy is {ends}")

@@ -256,7 +256,8 @@ def test_a_narrow_terminal_breaks_lines_between_words(
     later = POLICY.replace("Mon 08:00", "Tue 08:00")
     diff(POLICY, later, tmp_path)
     wide = capsys.readouterr().out
-    monkeypatch.setattr(output, "width", lambda: 60)
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
     diff(POLICY, later, tmp_path)
     narrow = capsys.readouterr().out
     assert max(map(len, wide.splitlines())) > 60 >= max(map(len, narrow.splitlines()))

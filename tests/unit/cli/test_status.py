@@ -25,7 +25,10 @@ from krm_windows.cli.sleeping import Clock
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.gate.annotations import APART, annotation
+from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy
+from krm_windows.plan.model import Plan
 from krm_windows.preview.versions import Choice, Source
 from krm_windows.system.kubectl import Kubectl
 
@@ -626,12 +629,16 @@ def test_a_terminal_that_is_narrower_than_the_table(
     assert max(map(len, block)) <= columns
 
 
+def planned(policy: str) -> Plan:
+    """Return the plan of a policy."""
+    versions, _ = Source(KubeObject.parse(policy.encode()), []).versions(Choice())
+    plan, _ = compile_policy(versions[0].policy, None, Inventory((), visible=False))
+    return plan
+
+
 def gate(policy: str = POLICY, changed: str = "2026-11-21T09:02:00Z") -> LiveObject:
     """Return the ConfigMap of a policy's gate as the API server gives it."""
-    versions, _ = Source(KubeObject.parse(policy.encode()), []).versions(Choice())
-    plan = versions[0].plan
-    assert plan
-    found = json.loads(json.dumps(config_map(plan)))
+    found = json.loads(json.dumps(config_map(planned(policy))))
     found["metadata"]["managedFields"] = [{"manager": "kustomize-controller", "time": changed}]
     return found  # type: ignore[no-any-return]
 
@@ -663,9 +670,7 @@ def test_which_windows_the_cluster_has(
 
 def test_the_windows_of_edges_that_act(status: Status) -> None:
     """The actuator Kubectl has no timetable: its CronJobs are compared."""
-    versions, _ = Source(KubeObject.parse(EDGES.encode()), []).versions(Choice())
-    plan = versions[0].plan
-    assert plan
+    plan = planned(EDGES)
     jobs = [json.loads(json.dumps(cron_job(plan, each))) for each in plan.triggers]
     options = ("-o", "json")
     found = json.loads(status(CLOSED, live(suspend=True), *jobs, policy=EDGES, options=options)[1])
@@ -685,9 +690,7 @@ def cluster(kubectl: Callable[[str], None]) -> Callable[..., None]:
 
     def make(*, suspend: bool, windows: str | None = POLICY, refused: bool = False) -> None:
         kubectl(ANSWERS % ("exit 1" if refused else "cat windows"))
-        versions, _ = Source(KubeObject.parse(POLICY.encode()), []).versions(Choice())
-        plan = versions[0].plan
-        assert plan
+        plan = planned(POLICY)
         jobs = [json.dumps(cron_job(plan, each)) for each in plan.triggers]
         Path("jobs").write_text("\n".join(jobs))
         Path("apps").write_text(json.dumps(live(suspend=suspend, notes=OURS)))

@@ -61,16 +61,19 @@ def test_what_overlaps_lies_in_lanes() -> None:
 def test_open_is_what_results() -> None:
     """An override that opens within a freeze is open by that override."""
     [row] = drawn(timetable()).rows
-    [words] = [
-        fact.words for fact in row.facts if fact.kind == "open" and fact.rules == ("overrides.fix",)
-    ]
-    assert words == "open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix"
+    [fact] = [each for each in row.facts if (each.kind, each.label) == ("open", "fix")]
+    assert (
+        row.words(fact)
+        == "open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix"
+    )
 
 
 def test_rims_are_no_edges() -> None:
     """What goes on beyond the days is said to."""
     [row] = drawn(timetable(), start=date(2027, 3, 9), days=1).rows
-    assert row.facts[0].words == "open from before to after these days (1 d), by windows.office"
+    assert (
+        row.words(row.facts[0]) == "open from before to after these days (1 d), by windows.office"
+    )
 
 
 def test_now_is_marked_if_it_is_among_the_days() -> None:
@@ -92,8 +95,6 @@ def test_what_is_gated_and_why_is_named() -> None:
         [timetable("a")._replace(targets=(apps,)), timetable("b")._replace(targets=(infra,))],
         Period(date(2027, 3, 8), 7),
     )
-    assert draw(every[:1]).gates == "Kustomization flux/apps"
-    assert draw(every).gates == ""
     [row] = draw(every).rows
     assert row.gated == (
         "a: gates Kustomization flux/apps",
@@ -105,7 +106,6 @@ def test_what_is_gated_and_why_is_named() -> None:
     assert policy is not None
     [row] = draw([described(every[0], policy.spec)]).rows
     assert row.descriptions == (("windows.office", "Somebody is <on> call"),)
-    assert row.hover(row.facts[0]).endswith("(Europe/Berlin); Somebody is <on> call")
     page = html.render([described(every[0], policy.spec)])
     assert "Somebody is &lt;on&gt; call" in page
 
@@ -116,22 +116,11 @@ nights: {opens: Mon 22:00, closes: Tue 02:00}
 """
 
 
-def test_hover_says_cluster_zone_and_instants() -> None:
-    """Instants with their offset; the rims of the days are none."""
-    [row] = drawn(timetable("plant-7"), start=date(2027, 3, 26), days=4).rows
-    [first, *_] = [fact for fact in row.facts if fact.kind == "open"]
-    assert row.hover(first) == (
-        "plant-7: open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix; "
-        "2027-03-26T09:00:00+01:00 to 2027-03-26T18:00:00+01:00 (Europe/Berlin)"
-    )
-    [freeze] = [fact for fact in row.facts if fact.label == "easter"]
-    # It begins with the first day and ends with the last one.
-    whole = "2027-03-26T00:00:00+01:00 to 2027-03-30T00:00:00+02:00 (Europe/Berlin)"
-    assert row.hover(freeze).endswith(f"; {whole}")
+def test_edges_are_said_however_few_days_are_drawn() -> None:
+    """Those of a freeze are its own; what goes on beyond the days has none there."""
     [row] = drawn(timetable("plant-7"), start=date(2027, 3, 27), days=2).rows
-    [freeze] = row.facts[:1]
-    # Its own edges are said, however few of its days are drawn.
-    assert row.hover(freeze).endswith(f"; {whole}")
+    whole = "Fri 2027-03-26 00:00 to Tue 2027-03-30 00:00 (3 d 23 h)"
+    assert row.words(row.facts[0]) == f"freeze {whole}, by freezes.easter: Easter"
 
 
 def test_the_rims_of_the_days_are_no_times() -> None:
@@ -231,7 +220,7 @@ def test_svg_shows_every_fact() -> None:
     root = ET.fromstring(svg.render(every))  # noqa: S314 - it is our own
     titles = {title.text for title in root.iter("{http://www.w3.org/2000/svg}title")}
     [row] = draw(every).rows
-    assert {row.hover(fact) for fact in row.facts if fact.kind != "freeze"} <= titles
+    assert {f"{row.title}: {row.words(fact)}" for fact in row.facts} <= titles
     assert "<a> & b (Europe/Berlin)" in titles
 
 
@@ -269,17 +258,6 @@ def test_a_freeze_is_drawn_within_the_days() -> None:
     [track] = picture.tracks(weeks(picture)[1])
     [easter] = [bar for bar in track.bars if bar.fact.label == "easter"]
     assert sum(easter.place) == pytest.approx(6 / 7)
-
-
-def test_a_short_range_is_drawn_by_hours() -> None:
-    """A day has four quarters of one width; one that lost an hour too."""
-    [week] = weeks(drawn(timetable(), start=date(2027, 3, 28), days=1))
-    assert [(tick.weekday, tick.label, tick.place) for tick in week.ticks()] == [
-        ("Sun", "28 Mar", (0, 1 / 4)),
-        ("", "06:00", (1 / 4, 1 / 4)),
-        ("", "12:00", (1 / 2, 1 / 4)),
-        ("", "18:00", (3 / 4, 1 / 4)),
-    ]
 
 
 ZONES = ("Asia/Tokyo", "Europe/Berlin", "America/New_York", "Pacific/Auckland")
@@ -365,8 +343,8 @@ def test_what_recurs_is_one_bar() -> None:
     assert [bar.fact.kind for bar in track.bars] == ["often", "open", "override-open", "often"]
     often = track.bars[0].fact
     assert often.label == "tens, every 10 m, 198 times"
-    assert often.words == (
-        "opens and closes Thu 2027-03-25 00:00 to Fri 2027-03-26 08:55 "
+    assert track.row.words(often) == (
+        "opens and closes often Thu 2027-03-25 00:00 to Fri 2027-03-26 08:55 "
         "(5 m, every 10 m, 198 times), by windows.tens"
     )
 
