@@ -329,9 +329,6 @@ MIGRATE_CLUSTER_UNKNOWN = _warning(
     "migrate-cluster-unknown",
     "No cluster that was found applies these windows, so no policy has them.",
 )
-MIGRATE_SUSPENDED = _info(
-    "migrate-suspended", "A cluster leaves its CronJobs suspended: it has no window."
-)
 
 # Change classes: what they say of themselves.
 CLASS_DUPLICATE = _error("class-duplicate", "Two change classes have the same name.")

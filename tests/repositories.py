@@ -17,7 +17,7 @@ import yaml
 
 from krm_windows.flux import Hints
 from krm_windows.flux.builds import Builds
-from krm_windows.migrate import FORMATS, Migration, Step, migrate
+from krm_windows.migrate import Migration, Step, migrate, text
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
@@ -122,7 +122,7 @@ def expected(case: Path) -> dict[str, bytes]:
 def outcome(case: Path) -> dict[str, bytes]:
     """Return what comes of a fixture."""
     found = read(case / "repository")
-    return {**found.files, "report.txt": FORMATS["text"](found).encode()}
+    return {**found.files, "report.txt": text(found).encode()}
 
 
 def carry_out(folder: Path, steps: Iterable[Step]) -> None:

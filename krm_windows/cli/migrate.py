@@ -6,10 +6,9 @@ from pathlib import Path
 
 from krm_windows.cli import builds, destinations, inputs, output, times
 from krm_windows.cli import report as results
-from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import Builds
-from krm_windows.migrate import FORMATS, migrate
+from krm_windows.migrate import migrate, text
 from krm_windows.plan.clocks import Today
 from krm_windows.plurals import counted
 from krm_windows.results import fails
@@ -41,7 +40,6 @@ def options(parser: argparse.ArgumentParser) -> None:
             f"{_TAKEOVER.days} days)"
         ),
     )
-    output_format(parser, FORMATS)
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
@@ -66,8 +64,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output_dir, found.files)
-    show = output.show_findings if arguments.output == "text" else output.show
-    show(FORMATS[arguments.output](found))
+    output.show_findings(text(found))
     made_of = [counted(len(found.policies), "policy"), *results.changes(len(found.files))]
     results.summarize(found.results, *made_of)
     # To find nothing at all is a failure of what was asked for.

@@ -20,7 +20,7 @@ from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import ObjectIdentity
 from krm_windows.flux.objects import parsed
 from krm_windows.krm import InputError
-from krm_windows.migrate import heuristics, jobs, policies, refusals, windows
+from krm_windows.migrate import heuristics, jobs, policies, windows
 from krm_windows.migrate.policies import Policy
 from krm_windows.migrate.removal import Removal, Step
 from krm_windows.migrate.windows import Key, Windows
@@ -36,8 +36,6 @@ _HABITS = ("clusters", "cluster", "sites", "overlays", "environments", "envs")
 _SHARED = frozenset({"base", "_base", "common", "default"})
 # What no name of a cluster may have in it (RFC 1123).
 _FOREIGN = re.compile(r"[^a-z0-9]+")
-# Something could not be built at all, so that nobody knows what is in it.
-_UNBUILT = (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
 _ADVICE = "use `--clusters` to say where the clusters are"
 
 
@@ -84,7 +82,7 @@ def migrate(
     if not any(map(heuristics.may_suspend, texts.values())):
         return Migration()
     seen = survey(tree, _directories(tree, pattern), builds, hints)
-    found = list(_noticed(seen.notices, builds, texts))
+    found = list(_noticed(seen.notices))
     is_unbuilt = _fails(found)
     names = _names(seen.clusters, pattern)
     clusters = [jobs.read(each, names[each.root]) for each in seen.clusters]
@@ -107,12 +105,8 @@ def migrate(
     used = frozenset(chain.from_iterable(build.files for build in builds.done.values()))
     found += _unused(texts, used, {each.file for each in found})
     removal = Removal(Locator(tree), texts, clusters, targets)
-    refused = list(refusals.check(made, clusters, removal.identities))
-    # A policy that `render` refuses is worth nothing.
-    if _fails(refused):
-        made = []
     unapplied = list(_unapplied(removal, used)) if made else []
-    found += [*refused, *unapplied]
+    found += unapplied
     directories = {}
     if made and not unapplied and not _fails(found):
         directories = {each.name: each.cluster.root for each in clusters}
@@ -157,33 +151,17 @@ def _names(clusters: Sequence[Cluster], pattern: str | None) -> dict[str, str | 
     return names
 
 
-def _noticed(
-    notices: Iterable[Finding], builds: Builds, texts: Mapping[str, bytes]
-) -> Iterator[Finding]:
-    """Yield what the survey left out: an error where windows may be in it, else a warning."""
+def _noticed(notices: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield what the survey left out: an error where it could not be built, else a warning."""
     for notice in notices:
         # That is only said: nothing was left out for it.
         if notice.rule is rules.SOURCE_ASSUMED:
             yield notice
             continue
-        rule = rules.MIGRATE_NOT_FOLLOWED
-        # Windows that are not seen would be left without a policy, so that is an error.
-        if notice.rule in _UNBUILT and _may_have_windows(notice, builds, texts):
-            rule = rules.MIGRATE_UNTRANSLATED
-        message = f"{notice.message}; windows in it are not found"
-        yield replace(notice, rule=rule, message=message)
-
-
-def _may_have_windows(notice: Finding, builds: Builds, texts: Mapping[str, bytes]) -> bool:
-    """Whether files that a failed build read, or below its directory, have words of windows."""
-    if not notice.file:
-        return False
-    above = dirname(notice.file) or "."
-    around = {path for path in texts if above == "." or path.startswith(f"{above}/")}
-    for request, build in builds.done.items():
-        if request.directory == above:
-            around |= build.files
-    return any(heuristics.has_job(texts.get(path, b"")) for path in around)
+        # Windows that are not seen would be left without a policy.
+        is_unbuilt = notice.rule in (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
+        rule = rules.MIGRATE_UNTRANSLATED if is_unbuilt else rules.MIGRATE_NOT_FOLLOWED
+        yield replace(notice, rule=rule, message=f"{notice.message}; windows in it are not found")
 
 
 def _unused(

@@ -17,7 +17,6 @@ from krm_windows.krm import KubeObject
 from krm_windows.migrate.jobs import ClusterJobs, is_one
 from krm_windows.system.reading import KUSTOMIZATIONS
 
-_LISTS = ("resources", "bases", "components")
 # What is between the words of a line of YAML.
 _BETWEEN = re.compile(r"""[\s,\[\]{}'"]+""")
 
@@ -52,11 +51,6 @@ class Removal:
     def _jobs(self) -> list[Object]:
         every = chain.from_iterable(each.jobs for each in self.clusters)
         return [job.item for job in every]
-
-    @cached_property
-    def identities(self) -> frozenset[ObjectIdentity]:
-        """The CronJobs, as the clusters know them."""
-        return frozenset(each.identity for each in self._jobs)
 
     @property
     def steps(self) -> list[Step]:
@@ -127,24 +121,26 @@ class Removal:
             if not is_kustomization or path in self._going:
                 continue
             for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
-                for word in filter(None, _BETWEEN.split(line)):
+                for word in _words(line):
                     if word in self._names or _resolved(dirname(path), word) in self._gone:
                         yield Step(path, number, f"take out what names {word}")
 
     def unapplied(self, used: Collection[str]) -> Iterator[str]:
         """Yield the kustomizations that lead to what goes, and are none of the `used` files."""
-        leading = set(self._going)
         listed: dict[str, set[str]] = {}
         for path, content in self.contents.items():
             if basename(path) in KUSTOMIZATIONS:
-                items = readable(content)
-                lists = map(Object.of(items[0]).entries, _LISTS) if items else ()
-                entries = map(str, chain.from_iterable(lists))
-                listed[path] = {_resolved(dirname(path), entry) for entry in entries}
-        # Each round finds those that list one of the round before.
-        while more := {p for p, entries in listed.items() if entries & leading} - leading:
+                words = _words(content.decode(errors="replace"))
+                listed[path] = {_resolved(dirname(path), word) for word in words}
+        leading = set(self._going)
+        # Each round finds those that name one of the round before.
+        while more := {path for path, named in listed.items() if named & leading} - leading:
             leading |= more | {dirname(path) for path in more}
         return (path for path in listed if path in leading and path not in used)
+
+
+def _words(text: str) -> Iterator[str]:
+    return filter(None, _BETWEEN.split(text))
 
 
 def _step(file: str, item: KubeObject, text: str, path: Iterable[str] = ()) -> Step:

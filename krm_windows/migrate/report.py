@@ -1,8 +1,7 @@
-"""What a migration says: for a person as text, for a program as JSON."""
+"""What a migration says."""
 
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator
 from posixpath import join, normpath
 
 from krm_windows import escape
@@ -34,6 +33,7 @@ def _lines(migration: Migration) -> Iterator[str]:
     if commands:
         yield "not rendered yet, so not in force; after these steps, run at the repository's top:"
         yield from (f"  {command}" for command in commands)
+        yield "  krm-windows check --repo ."
 
 
 def renders(migration: Migration) -> list[str]:
@@ -51,26 +51,3 @@ def renders(migration: Migration) -> list[str]:
             words += ["--output-dir", directory, "--resources", root]
             found.append(shlex.join(words))
     return sorted(found)
-
-
-def as_json(migration: Migration) -> str:
-    """Return policies by file, and the results as the functions specification has them."""
-    policies = [
-        {
-            "file": policy.file,
-            "policy": f"{policy.namespace}/{policy.name}",
-            "clusters": sorted(filter(None, policy.clusters)),
-        }
-        for policy in migration.policies
-    ]
-    record = {
-        "policies": policies,
-        # Line 0 is the file as a whole.
-        "steps": list(map(asdict, migration.steps)),
-        "commands": renders(migration),
-        "results": [result.value() for result in migration.results],
-    }
-    return escape.json_page(record)
-
-
-FORMATS: dict[str, Callable[[Migration], str]] = {"text": text, "json": as_json}

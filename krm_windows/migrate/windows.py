@@ -21,7 +21,7 @@ from krm_windows.plan import AUDITED
 from krm_windows.policy import schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.rules import Rule
-from krm_windows.schedule import controller, cron
+from krm_windows.schedule import controller, cron, zones
 
 # The zone of a CronJob without one is that of its controller; almost everywhere this is UTC.
 ASSUMED = "Etc/UTC"
@@ -111,7 +111,6 @@ def read(cluster: ClusterJobs) -> Mapping[Key, Windows]:
                 found[key] = _windows(cluster, opens, closes, targets)
             except _RefusedWindowsError as error:
                 cluster.report(error.rule, str(error), error.job.item, _PATH)
-    _suspended(cluster)
     return found
 
 
@@ -169,10 +168,6 @@ def _windows(
         message = f"{names} must have one time zone and one namespace, as a policy has only one"
         raise _RefusedWindowsError(rules.MIGRATE_UNTRANSLATED, every[0], message)
     found = _pairs(opens, closes, about)
-    for job in closes:
-        if job.item.name not in {each.jobs[1] for each in found}:
-            message = f"only closes {about} when it is already closed, so it is left out"
-            cluster.report(rules.MIGRATE_LEFT_OUT, message, job.item, _PATH)
     zone = every[0].zone
     if zone is None:
         zone = ASSUMED
@@ -181,6 +176,9 @@ def _windows(
                 f"is not set, so that of the controller holds, usually UTC; {ASSUMED} is assumed"
             )
             cluster.report(rules.MIGRATE_TIME_ZONE, message, job.item, "spec.timeZone")
+    if zone not in zones.names():
+        message = f"has the time zone {zone!r}, which does not exist"
+        raise _RefusedWindowsError(rules.MIGRATE_UNTRANSLATED, every[0], message)
     return Windows(every[0].item.namespace, zone, tuple(found), frozenset(targets))
 
 
@@ -240,12 +238,3 @@ def _runs(schedule: str, begins: datetime, until: datetime) -> tuple[datetime, .
 def _is_weekly(schedule: str) -> bool:
     found = cron.parse(schedule).recurrence
     return found is not None and found.is_weekly
-
-
-def _suspended(cluster: ClusterJobs) -> None:
-    """Say of a cluster whose CronJobs are all suspended that it has no window."""
-    # One that runs makes a window, whatever the others do.
-    if cluster.jobs and all(job.suspended for job in cluster.jobs):
-        names = ", ".join(sorted(job.item.name for job in cluster.jobs))
-        message = f"{names} stay suspended: there is no window, and the policy gates nothing there"
-        cluster.report(rules.MIGRATE_SUSPENDED, message, cluster.jobs[0].item, "spec.suspend")
