@@ -67,9 +67,7 @@ def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
 
 def test_there_is_no_way_out(env: Environment) -> None:
     """What the other tests prove, they prove without DNS, and every image was there before."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     env.run_as_look("resolve", RESOLVE)
     eventually(
         "no name is found",
@@ -119,9 +117,7 @@ def test_an_override_that_is_applied_on_site(env: Environment) -> None:
 
     The same policy in Git takes over, and nothing flaps.
     """
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     override = {
         "state": "Open",
         "starts": wall(minute(-300)),

@@ -10,11 +10,9 @@ from threading import Event, Thread
 
 import pytest
 from environment import (
-    APPS,
     Environment,
     Window,
     eventually,
-    far_window,
     note,
     open_window,
     since,
@@ -29,9 +27,7 @@ DECIDED = '"open": true'
 
 def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
     """A Job of the opening CronJob that runs while it is closed leaves it closed."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     env.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
     env.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
     assert env.closed()
@@ -184,19 +180,3 @@ def is_run(process: Path, namespace: str) -> bool:
 def pods_of(env: Environment, job: str) -> list[dict[str, dict[str, str]]]:
     """Return the Pods of a Job."""
     return env.api.items("pods", env.name, labelSelector=f"batch.kubernetes.io/job-name={job}")
-
-
-def test_a_target_that_is_missing_is_named(env: Environment) -> None:
-    """A run fails and names a target that does not exist.
-
-    The others are made what they should be.
-    """
-    env.begin()
-    targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
-    env.policy({"targets": targets, "windows": {"later": far_window().spec}})
-    env.eventually_closed()
-    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
-    eventually(
-        "the log names it",
-        lambda: any("absent" in str(line.get("failed")) for line in env.log("resync-*")),
-    )

@@ -46,25 +46,12 @@ def test_they_say_what_was_done(env: Environment) -> None:
     assert "krm-windows" in shown
 
 
-def test_they_say_what_was_left_alone(env: Environment) -> None:
-    """To a person, or held: once, however many runs find it so."""
-    env.begin()
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}})
-    env.policy(CLOSED)
-    eventually("it is reported", lambda: reasons(env) == ["WindowLeftToPerson"])
-    run(env, "again")
-    run(env, "and-again")
-    assert reasons(env) == ["WindowLeftToPerson"]
-
-
 def test_one_more_right(env: Environment) -> None:
     """To create Events where the target is.
 
     Where that is taken away, a run goes well all the same.
     """
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     expected = [
         ([""], ["events"], [], ["create"]),
         ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"]),

@@ -67,41 +67,29 @@ DIGESTS = {
 RELEASED: Spec = {
     "history": [{**RELEASE, **DIGESTS, "firstDeployed": LONG_AGO, "lastDeployed": LONG_AGO}]
 }
+SOURCES = {
+    "GitRepository": ("gitrepositories", URL),
+    "OCIRepository": ("ocirepositories", {**URL, "url": "oci://example.com/it"}),
+    "Bucket": ("buckets", BUCKET),
+    "HelmRepository": ("helmrepositories", URL),
+    "HelmChart": ("helmcharts", {"interval": "1h", **CHART}),
+}
+# Those whose CRD is one of our own: by plural, group, version and field.
+OWN = {
+    "ImageRepository": ("imagerepositories", IMAGE, "v1", "suspend"),
+    "ImagePolicy": ("imagepolicies", IMAGE, "v1", "suspend"),
+    "ImageUpdateAutomation": ("imageupdateautomations", IMAGE, "v1", "suspend"),
+    "GitRepo": ("gitrepos", "fleet.cattle.io", "v1alpha1", "paused"),
+    "Bundle": ("bundles", "fleet.cattle.io", "v1alpha1", "paused"),
+    "SveltosCluster": ("sveltosclusters", "lib.projectsveltos.io", "v1beta1", "paused"),
+}
+CAPI = ("clusters", "cluster.x-k8s.io", "v1beta2", {"paused": False}, "paused")
+HELM_RELEASE: Spec = {"interval": "1h", "chart": {"spec": CHART}}
 KINDS = [
-    Kind(
-        "HelmRelease",
-        "helmreleases",
-        HELM,
-        "v2",
-        {"interval": "1h", "chart": {"spec": CHART}},
-        status=RELEASED,
-    ),
-    Kind("GitRepository", "gitrepositories", SOURCE, "v1", URL, status=FETCHED),
-    Kind(
-        "OCIRepository",
-        "ocirepositories",
-        SOURCE,
-        "v1",
-        {**URL, "url": "oci://example.com/it"},
-        status=FETCHED,
-    ),
-    Kind("Bucket", "buckets", SOURCE, "v1", BUCKET, status=FETCHED),
-    Kind("HelmRepository", "helmrepositories", SOURCE, "v1", URL, status=FETCHED),
-    Kind("HelmChart", "helmcharts", SOURCE, "v1", {"interval": "1h", **CHART}, status=FETCHED),
-    Kind("ImageRepository", "imagerepositories", IMAGE, "v1", own=True),
-    Kind("ImagePolicy", "imagepolicies", IMAGE, "v1", own=True),
-    Kind("ImageUpdateAutomation", "imageupdateautomations", IMAGE, "v1", own=True),
-    Kind("GitRepo", "gitrepos", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
-    Kind("Bundle", "bundles", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
-    Kind("Cluster", "clusters", "cluster.x-k8s.io", "v1beta2", {"paused": False}, stops="paused"),
-    Kind(
-        "SveltosCluster",
-        "sveltosclusters",
-        "lib.projectsveltos.io",
-        "v1beta1",
-        stops="paused",
-        own=True,
-    ),
+    Kind("HelmRelease", "helmreleases", HELM, "v2", HELM_RELEASE, status=RELEASED),
+    *(Kind(name, each[0], SOURCE, "v1", each[1], status=FETCHED) for name, each in SOURCES.items()),
+    *(Kind(name, *each[:3], stops=each[3], own=True) for name, each in OWN.items()),
+    Kind("Cluster", *CAPI),
     Kind("CronJob", "cronjobs", "batch", "v1", JOB),
 ]
 

@@ -23,6 +23,8 @@ from lab.settings import BIN
 from krm_windows.gate.annotations import annotation
 
 WEB = "web"
+ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+V1 = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": ANY}}
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -31,19 +33,7 @@ DEFINITION = {
         "group": "monitoring.coreos.com",
         "names": {"kind": "PrometheusRule", "plural": "prometheusrules"},
         "scope": "Namespaced",
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
+        "versions": [V1],
     },
 }
 IGNORE = [{"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}]
@@ -145,25 +135,6 @@ def test_a_new_cluster_comes_up_with_targets_in_other_namespaces(env: Environmen
         write_web(env, "2")
         env.commit("Release 2")
         throughout(2.2 * INTERVAL, "version 1 stays", lambda: current() == "1")
-
-
-@pytest.mark.long
-def test_a_new_cluster_comes_up_where_windows_need_the_namespace_of_a_target(
-    env: Environment,
-) -> None:
-    """`Allow`: what creates it is applied before there are windows, so these arrive after it."""
-    with shop(env) as name:
-        env.write("windows.yaml", env.policy_text(spec(name)))
-        # Nothing says how it is delivered, so all of it is in one kustomization.
-        env.render("windows.yaml", "windows")
-        env.write("cluster/gate.yaml", env.kustomization("gate", "./windows", targetNamespace=None))
-        env.include("gate.yaml")
-        env.begin(apply=False, targetNamespace=None)
-        check_repository(env)
-        current = version(env, name)
-        eventually("web is applied", lambda: current() == "1")
-        eventually("web is closed", closed(env, name))
-        env.eventually_closed()
 
 
 @pytest.mark.disruptive  # others list all kinds, of which one goes

@@ -5,7 +5,7 @@ By what Flux's own controllers note of a commit, of an OCI artifact, and of a ch
 
 from environment import PARENT, Environment, Object, eventually
 from lab import origins
-from test_sources import CLOSED, NAME, OPEN, ORIGINS, app, installed
+from test_sources import CLOSED, NAME, OPEN, ORIGINS, app
 
 
 def pending(env: Environment, *options: str) -> Object:
@@ -34,9 +34,7 @@ def eventually_gone(env: Environment) -> None:
 
 def test_a_commit_is_pending(env: Environment) -> None:
     """With its subject and author, and the object that it changes; after the opening it is gone."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     env.release("2")
     # The source is the test's own repository, and no object in it says so.
     here = ("--repo", ".", "--clusters", "cluster", "--source", f"{PARENT}=.")
@@ -77,20 +75,4 @@ def test_an_artifact_is_pending(env: Environment) -> None:
     assert commits[0] != commits[1]
     env.policy(OPEN)
     env.eventually_applied("2")
-    eventually_gone(env)
-
-
-def test_a_chart_is_pending(env: Environment) -> None:
-    """Of a HelmRelease, as soon as source-controller has fetched it."""
-    installed(env)
-    targets = [{"kind": "HelmRelease", "names": [NAME]}]
-    env.policy({**CLOSED, "targets": targets})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
-    before = pending(env)
-    assert (before["pending"], revisions(before)) == (False, ("1.0.0", "1.0.0"))
-    origins.publish_chart(env.name, "1.0.0", "2.0.0")
-    eventually("the chart is offered", lambda: pending(env)["pending"] is True)
-    assert revisions(pending(env)) == ("1.0.0", "2.0.0")
-    env.policy({**OPEN, "targets": targets})
-    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
     eventually_gone(env)

@@ -104,21 +104,6 @@ def test_a_hold_by_plain_kubectl(env: Environment) -> None:
     env.eventually_open()
 
 
-def test_what_nobody_gates(env: Environment) -> None:
-    """A target without a policy is held all the same; the commands of the page end that."""
-    env.begin()
-    env.shell(HOLD_IT)
-    env.reconcile_delivery()
-    assert env.suspended()
-    env.shell(RELEASE_IT)
-    env.reconcile_delivery()
-    assert (env.hold(), env.suspended()) == (None, True)
-    [resume] = proposed.commands(PAGE, "flux resume")
-    env.shell(resume)
-    env.reconcile_delivery()
-    assert not env.suspended()
-
-
 def test_flux_suspend_and_resume(env: Environment) -> None:
     """As the flux CLI does it, on a target that Flux delivers: both last."""
     env.begin()
@@ -137,9 +122,7 @@ def test_flux_suspend_and_resume(env: Environment) -> None:
 
 def test_a_resume_while_closed_is_closed_again(env: Environment) -> None:
     """The next run closes it again, and says that a person had resumed it."""
-    env.begin()
-    env.policy({"interval": "1m", "windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed({"interval": "1m"})
     env.shell(f"flux resume kustomization {APPS} -n flux-system")
     note("open where closed was wanted: resumed by a person, interval 1m", env.eventually_closed())
     env.eventually_says("closed again: a person had resumed it")

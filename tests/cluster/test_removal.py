@@ -28,9 +28,7 @@ def remove(env: Environment, file: str) -> None:
 
 def test_what_is_removed_while_closed_stays(env: Environment) -> None:
     """Flux removes nothing of it, `status` misses it, and to bring it back first is a way out."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     application = (env.tree / "cluster/apps.yaml").read_text()
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
@@ -51,9 +49,7 @@ def test_what_is_removed_while_closed_stays(env: Environment) -> None:
 
 def test_what_is_removed_while_open_goes(env: Environment) -> None:
     """The first way: while the policy is open, by a window or an override."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     override = {"state": "Open", "ends": "2099-01-01", "reason": "To remove apps"}
     env.policy({**CLOSED, "overrides": {"removal": override}})
     env.eventually_open()
@@ -65,9 +61,7 @@ def test_what_is_removed_while_open_goes(env: Environment) -> None:
 
 def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
     """The second way: empty it at any time, let a window pass, remove it at any time."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     (env.tree / "apps/app.yaml").unlink()
     env.write("apps/kustomization.yaml", EMPTY)
     env.commit("Empty apps")
@@ -82,9 +76,7 @@ def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
 
 def test_what_was_left_is_deleted_by_hand(env: Environment) -> None:
     """By the commands of the page."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
     [delete] = proposed.commands(PAGE, "kubectl delete")

@@ -7,7 +7,6 @@ from environment import (
     APPS,
     INTERVAL,
     PARENT,
-    SOURCE_INTERVAL,
     Environment,
     Object,
     Spec,
@@ -15,9 +14,8 @@ from environment import (
     far_window,
     throughout,
 )
-from lab import origins
 from test_removal import gone, remove
-from test_sources import NAME, SOURCE, fetched, installed
+from test_sources import SOURCE
 
 CLOSED: Spec = {"interval": "1m", "windows": {"later": far_window().spec}}
 OPEN: Spec = {**CLOSED, "state": "Open"}
@@ -137,19 +135,3 @@ def test_a_source_that_is_removed_while_closed_goes(env: Environment) -> None:
     eventually("it is closed", lambda: env.suspended("own", "gitrepositories"))
     remove(env, "source.yaml")
     eventually("the source is gone", gone(env, "gitrepositories", "own"))
-
-
-def test_the_chart_of_a_removed_release_is_fetched_for_ever(env: Environment) -> None:
-    """The HelmChart that it left is nobody's, and goes on."""
-    installed(env)
-    env.policy({**CLOSED, "targets": [{"kind": "HelmRelease", "names": [NAME]}]})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
-    text = (env.tree / "cluster/release.yaml").read_text()
-    env.write("cluster/release.yaml", text.partition("---\n")[0])
-    env.commit("Remove the release")
-    eventually("the release is gone", gone(env, "helmreleases", NAME))
-    origins.publish_chart(env.name, "1.0.0", "2.0.0")
-    eventually("its new chart is fetched", lambda: fetched(env) == "2.0.0")
-    throughout(
-        SOURCE_INTERVAL, "it is not installed", lambda: env.version(origins.CHART) == "1.0.0"
-    )
