@@ -12,15 +12,6 @@ from krm_windows.emit import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result, named
 
-MOST_DATA = 1024**2
-"""Bytes of the values of a ConfigMap.
-
-Source: k8s.io/kubernetes, pkg/apis/core: MaxSecretSize, which holds for both.
-"""
-
-MOST_STORED = 1024**2 * 3 // 2
-"""Bytes of a request to etcd (etcd, `--max-request-bytes`)."""
-
 MOST_ANNOTATED = 256 * 1024
 """Bytes of all annotations of an object.
 
@@ -36,42 +27,26 @@ _SEPARATORS = "\u2028\u2029"
 
 
 def too_large(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
-    """Yield each object that is too large to be applied, with the hardest limit it exceeds.
+    """Yield each object of `manifests`, what the plan emits, that is too large to be applied.
 
-    `manifests` is what the plan emits.
+    The API server takes four times as much, etcd six times.
     """
     held = plan.timetable
     count = len(held.targets) + len(held.released)
     for manifest in manifests:
-        stored = size(manifest)
-        # Only a ConfigMap has `data`.
-        limits = (
-            (
-                sum(map(_bytes, manifest.get("data", {}).values())),
-                MOST_DATA,
-                "a ConfigMap may hold",
-            ),
-            (stored, MOST_STORED, "etcd accepts in one request (--max-request-bytes)"),
-            (
-                annotated(manifest, stored),
-                MOST_ANNOTATED,
-                f"annotations may hold: `kubectl apply` keeps the whole object in {LAST_APPLIED}",
-            ),
-        )
-        # One limit is enough to say: what makes it smaller helps against the others, too.
-        for found, most, whose in limits:
-            if found > most:
-                metadata = manifest["metadata"]
-                place = named(metadata.get("namespace", ""), metadata["name"])
-                message = (
-                    f"cannot be applied: the {manifest['kind']} {place} would be {found:,} bytes, "
-                    f"more than the {most:,} that {whose}; remove windows, freezes and overrides "
-                    "that are over, shorten their texts, or split its "
-                    f"{count:,} targets into at least {-(-found // most)} policies "
-                    "(docs/reference/limits.md)"
-                )
-                yield rules.TOO_LARGE.result(message, path="spec", current=str(found))
-                break
+        found = annotated(manifest, size(manifest))
+        if found > MOST_ANNOTATED:
+            metadata = manifest["metadata"]
+            place = named(metadata.get("namespace", ""), metadata["name"])
+            message = (
+                f"cannot be applied: the {manifest['kind']} {place} would be {found:,} bytes, "
+                f"more than the {MOST_ANNOTATED:,} that annotations may hold: `kubectl apply` "
+                f"keeps the whole object in {LAST_APPLIED}; remove windows, freezes and overrides "
+                "that are over, shorten their texts, or split its "
+                f"{count:,} targets into at least {-(-found // MOST_ANNOTATED)} policies "
+                "(docs/reference/limits.md)"
+            )
+            yield rules.TOO_LARGE.result(message, path="spec", current=str(found))
 
 
 def size(manifest: Manifest) -> int:

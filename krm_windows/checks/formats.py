@@ -5,7 +5,6 @@ from functools import partial
 from itertools import chain
 
 from krm_windows import escape, results
-from krm_windows.checks import sarif
 from krm_windows.checks.report import Report
 from krm_windows.escape import actions
 from krm_windows.results import Result, Severity
@@ -41,11 +40,6 @@ def as_json(reports: Reports, *, every: bool) -> str:
     return escape.json_page(records if every else records[0])
 
 
-def as_sarif(reports: Reports) -> str:
-    """Return a log of SARIF 2.1.0."""
-    return escape.json_page(sarif.log(reports))
-
-
 def github(reports: Reports) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
     commands = (map(partial(_command, report), report.results) for report in reports)
@@ -69,7 +63,6 @@ def _command(report: Report, result: Result) -> str:
 FORMATS: dict[str, Callable[[Reports], str]] = {
     "text": text,
     "json": partial(as_json, every=False),
-    "sarif": as_sarif,
     "github": github,
 }
 FORMATS_OF_EVERY: dict[str, Callable[[Reports], str]] = {

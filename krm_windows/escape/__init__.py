@@ -8,7 +8,7 @@ Whoever writes for a medium takes the function of that medium; what a command pr
 """
 
 from krm_windows.escape.characters import Escaped, visible
-from krm_windows.escape.records import json_line, json_page, json_text, sarif_text
+from krm_windows.escape.records import json_line, json_page, json_text
 from krm_windows.escape.terminal import cut, line, page, word
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "json_text",
     "line",
     "page",
-    "sarif_text",
     "visible",
     "word",
 ]

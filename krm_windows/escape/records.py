@@ -27,16 +27,6 @@ def json_text(document: str) -> str:
     return MARKER.sub(_code_of, shown)
 
 
-def sarif_text(message: str) -> str:
-    """Return a message of SARIF, whose text has no link in it.
-
-    SARIF 2.1.0, 3.11.6: a bracket of a text is behind a backslash.
-    """
-    if "](" not in message:
-        return message
-    return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
-
-
 def _code_of(found: re.Match[str]) -> str:
     return _code(found[0])
 

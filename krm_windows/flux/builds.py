@@ -10,7 +10,7 @@ from posixpath import basename, dirname
 from krm_windows import rules
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import locations, objects
+from krm_windows.flux import objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import Closure, close, joined, kustomization_file, refusal
 from krm_windows.flux.fields import bases
@@ -40,13 +40,12 @@ class Request:
     """A directory, and what Flux puts into its kustomization.
 
     The `changes` are JSON, so that equal ones are one. It is built as it is in an artifact, or, if
-    that is None, in the repository. `without` is a field of a kustomization file that is left out.
+    that is None, in the repository.
     """
 
     directory: str
     changes: str = "{}"
     artifact: Artifact | None = None
-    without: tuple[str, str] | None = None
 
     @classmethod
     def of(
@@ -77,25 +76,6 @@ class Build:
     rendered: frozenset[str] = frozenset()
 
 
-# A build leaves out what is annotated `config.kubernetes.io/local-config: "true"`, at its end: the
-# plugins of a directory run whatever they say (kustomize, api/krusty).
-_KEEP_LOCAL: Mapping[str, Value] = {
-    "patches": [
-        {
-            "target": {"group": "krm-windows.dev", "kind": "WindowPolicy"},
-            # The patch of a target needs a name, and takes none from it.
-            "patch": json.dumps(
-                {
-                    "apiVersion": "krm-windows.dev/v1alpha1",
-                    "kind": "WindowPolicy",
-                    "metadata": {"name": "any", "annotations": {objects.LOCAL: "false"}},
-                }
-            ),
-        }
-    ]
-}
-
-
 @dataclass
 class Builds:
     """The builds of one tree; `jobs` run at a time. Whatever was built is kept."""
@@ -104,7 +84,6 @@ class Builds:
     builder: Builder | None
     jobs: int
     done: dict[Request, Build] = field(default_factory=dict)
-    plugins: dict[Request, Build] = field(default_factory=dict)
     artifacts: dict[Artifact, ArtifactFiles] = field(default_factory=dict)
 
     def build(self, requests: Iterable[Request]) -> None:
@@ -122,28 +101,14 @@ class Builds:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _one(
-        self,
-        request: Request,
-        above: frozenset[str] = frozenset(),
-    ) -> Build:
-        """Build a directory; `above` are those whose plugins led here."""
+    def _one(self, request: Request) -> Build:
         closure = self.closure(request)
         if closure.tree.is_absent(request.directory):
             message = f"{request.directory}, the path of a Kustomization, {_LEFT_OUT}"
             file = next(self.tree.files(request.directory), request.directory)
             absent = Finding(rules.BUILD_FAILED, message, file=file)
             return Build(notices=(absent,), complete=False)
-        policies = list(closure.policies)
         notices = list(closure.notices)
-        led = above | {request.directory}
-        for directory in closure.plugins:
-            # Plugins that lead back here would be built for ever.
-            if directory in led:
-                continue
-            plugins = self._plugin(Request.of(directory, _KEEP_LOCAL, request.artifact), led)
-            policies += self._placed(plugins.objects)
-            notices += plugins.notices
         found, failure = self._built(closure)
         complete = not closure.notices and failure is None
         if failure is not None:
@@ -151,7 +116,7 @@ class Builds:
         return Build(
             objects=found,
             notices=tuple(dict.fromkeys(notices)),
-            policies=tuple(policies),
+            policies=tuple(closure.policies),
             complete=complete,
             files=frozenset(closure.files),
             rendered=frozenset(self._rendered(closure)),
@@ -163,17 +128,7 @@ class Builds:
         if request.artifact is not None:
             files = ArtifactFiles(tree, request.artifact)
             tree = self.artifacts.setdefault(request.artifact, files).checkout
-        changes = json.loads(request.changes)
-        closure = close(tree, request.directory, changes)
-        if request.without is not None:
-            file, name = request.without
-            fields = closure.kustomizations[file]
-            closure.kustomizations[file] = {key: fields[key] for key in fields if key != name}
-            # What Flux puts in stays.
-            if name in changes and file == next(iter(closure.kustomizations)):
-                closure.kustomizations[file][name] = changes[name]
-            closure.files[file] = render(closure.kustomizations[file]).encode()
-        return closure
+        return close(tree, request.directory, json.loads(request.changes))
 
     def _rendered(self, closure: Closure) -> Iterator[str]:
         """Yield the files of a build that were rendered from policies.
@@ -191,18 +146,6 @@ class Builds:
         for file in resources.intersection(closure.files):
             if POLICY.encode() in closure.files[file]:
                 yield file
-
-    def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
-        """Yield objects with the files that they come from."""
-        locator = locations.Locator(self.tree)
-        for each in made:
-            yield locator.locate(each).file, each.item
-
-    def _plugin(self, request: Request, above: frozenset[str]) -> Build:
-        """Build a directory of plugins once, however many others name it."""
-        if request not in self.plugins:
-            self.plugins[request] = self._one(request, above)
-        return self.plugins[request]
 
     def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Finding | None]:
         """Put plain files together, or have kustomize do what is more than that."""

@@ -49,8 +49,8 @@ class Closure:
 
     `files` and `links` are what a build is to find. `resources` are the files of objects in their
     order; it is not `plain` where a build does more than to put these together. `policies` are the
-    WindowPolicies by their file, `plugins` the directories that yield some, `run` the files by
-    which a build elsewhere would run them; `notices` are what was left out and why. `remote`: what
+    WindowPolicies by their file, `run` the files by which a build elsewhere would run them;
+    `notices` are what was left out and why. `remote`: what
     is missing would have to be fetched. `broken`: a kustomization cannot be read. `missing` are the
     texts at whose path nothing is read, most of which are no paths, each with that path.
     `kustomizations` are all by their files, as they are built; the first is that of the directory
@@ -64,7 +64,6 @@ class Closure:
     resources: list[str] = field(default_factory=list)
     plain: bool = True
     policies: list[tuple[str, KubeObject]] = field(default_factory=list)
-    plugins: list[str] = field(default_factory=list)
     notices: list[Finding] = field(default_factory=list)
     run: set[str] = field(default_factory=set)
     remote: bool = False
@@ -330,11 +329,16 @@ class _Walk:
     def _plugin_directory(self, path: str) -> bool:
         """Take in a directory that makes plugins' configurations, unless ours are among them."""
         if self.tree.is_directory(path) and path not in self.above:
-            below = close(self.tree, path, {}, self.above).files
+            below = close(self.tree, path, {}, self.above)
             # A policy in it is read and not run, so the builder must not be given it.
-            if any(GROUP.encode() in text for text in below.values()):
-                self.closure.plugins.append(path)
-                self.closure.run.update(below)
+            if any(GROUP.encode() in text for text in below.files.values()):
+                self.closure.run.update(below.files)
+                self.closure.policies += below.policies if below.plain else []
+                self.closure.notices += below.notices
+                if below.policies and not below.plain:
+                    message = "changes a WindowPolicy before a build runs it: that is not followed"
+                    file = kustomization_file(self.tree, path) or path
+                    self.closure.notices.append(Finding(rules.NOT_FOLLOWED, message, file=file))
                 return False
         self.directory(path, {})
         return True

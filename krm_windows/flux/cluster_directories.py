@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
-from posixpath import basename, commonpath, dirname, join, normpath
+from posixpath import basename, commonpath, dirname
 
-from krm_windows.flux import fields, objects
+from krm_windows.flux import objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
-from krm_windows.flux.closure import close, joined, kustomization_file, window_policies
-from krm_windows.flux.fields import bases
+from krm_windows.flux.closure import close, joined, window_policies
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, inside, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
-from krm_windows.krm import KubeObject, render
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS
 
@@ -48,23 +46,16 @@ class Entrance:
 def find(tree: Checkout) -> tuple[Entrance, ...]:
     """Return the directories of clusters, in order.
 
-    Of what syncs them, else those of a usual name with a Flux Kustomization, else those with one
-    that nothing leads to, else of what applies itself alone.
+    Of what syncs them, else those of a usual name with a Flux Kustomization.
     """
     # What is left out of the artifact is no part of a cluster; it may be applied by hand.
     every = list(_read(tree))
     tree = _artifact(tree)
-    found = [item for item in every if not tree.is_absent(item.file)]
-    for candidates in (
-        _synced(tree, every),
-        _habitual(tree, found),
-        _tops(tree, found),
-        _synced(tree, every, alone=True),
-    ):
-        entrances = {each.directory: each for each in candidates}
-        if entrances:
-            return tuple(entrances[directory] for directory in sorted(entrances))
-    return ()
+    found = list(_synced(tree, every))
+    if not found:
+        found = list(_habitual(tree, (item for item in every if not tree.is_absent(item.file))))
+    entrances = {each.directory: each for each in found}
+    return tuple(entrances[directory] for directory in sorted(entrances))
 
 
 def _artifact(tree: Checkout) -> Checkout:
@@ -148,7 +139,7 @@ def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Obj
         for item in objects.readable(content):
             found = Object.in_file(item, path)
             if _is_flux(found):
-                yield _with_values(tree, found)
+                yield found
 
 
 def is_instance_release(item: Object) -> bool:
@@ -159,30 +150,6 @@ def is_instance_release(item: Object) -> bool:
         item.text("spec", "chart", "spec", "chart"),
     )
     return item.kind == "HelmRelease" and _INSTANCE in named
-
-
-def _with_values(tree: Checkout, item: Object) -> Object:
-    """Return a HelmRelease of an instance with what a file of values beside it says of the sync.
-
-    Many keep the values of a chart in a file, of which kustomize makes the ConfigMap that
-    `spec.valuesFrom` names.
-    """
-    sync = instance(item)
-    if not is_instance_release(item) or sync is None or item.get(*sync):
-        return item
-    inside = (path for path in tree.manifests() if path.startswith(f"{dirname(item.file)}/"))
-    for path in inside:
-        for values in objects.readable(tree.read(path) or b""):
-            found = values.get("instance", "sync")
-            if isinstance(found, dict) and found.get("path"):
-                whole = {
-                    "apiVersion": item.api_version,
-                    "kind": item.kind,
-                    "metadata": {"name": item.name, "namespace": item.namespace},
-                    "spec": {"values": {"instance": {"sync": found}}},
-                }
-                return Object.in_file(KubeObject.parse(render(whole).encode()), item.file)
-    return item
 
 
 # The kinds that say what Flux applies to a cluster.
@@ -231,11 +198,11 @@ def _untouched(directory: str, touched: Container[str]) -> str:
     return directory
 
 
-def _synced(tree: Checkout, found: Iterable[Object], *, alone: bool = False) -> Iterator[Entrance]:
+def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     """Yield what a sync applies.
 
     For a Kustomization it is the directory that it is in itself, for an instance what it names.
-    Unless it may be `alone`, a Kustomization has others below it: an application may have its own.
+    A Kustomization has others below it: an application may have its own.
     """
     others: list[Entrance] = []
     operated: list[Entrance] = []
@@ -250,7 +217,7 @@ def _synced(tree: Checkout, found: Iterable[Object], *, alone: bool = False) -> 
             operated.append(entrance)
         elif _is_bootstrapped(item) or (
             not _is_led_to(tree, entrance, read)
-            and (alone or _leads_to_any(tree, directory, files - {item.file}))
+            and _leads_to_any(tree, directory, files - {item.file})
         ):
             others.append(entrance)
     yield from operated
@@ -377,64 +344,6 @@ def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
             # A directory of a usual name may be of anything, such as of Terraform.
             if any(_is_within(each, directory) for each in directories):
                 yield Entrance(directory)
-
-
-def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
-    """Yield the directories with Flux Kustomizations that nothing leads to."""
-    flux = [item for item in found if item.kind == "Kustomization"]
-    taken = _taken(tree, flux)
-    outer = ""
-    for directory in sorted({dirname(item.file) or "." for item in flux}):
-        # What is in another one is a part of that.
-        if not taken.has(directory) and not (outer and _is_within(directory, outer)):
-            outer = directory
-            yield Entrance(directory)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What something in a repository leads to, so that it is nobody's beginning."""
-
-    included: frozenset[str]
-    """What kustomizations include: directories, and files right beside a kustomization."""
-
-    applied: frozenset[str]
-    """The directories that Flux Kustomizations apply, with all below them."""
-
-    def has(self, directory: str) -> bool:
-        """Whether a kustomization includes a directory, or a Flux Kustomization applies it."""
-        if directory in self.included:
-            return True
-        return any(_is_within(directory, each) for each in self.applied)
-
-
-def taken(tree: Checkout) -> Taken:
-    """Return what the kustomizations and Flux Kustomizations of a repository lead to."""
-    return _taken(tree, (item for item in _read(tree) if item.kind == "Kustomization"))
-
-
-def _taken(tree: Checkout, flux: Iterable[Object]) -> Taken:
-    # One that applies everything leads to each directory, and so says nothing.
-    applied = {below("", item.text("spec", "path")) for item in flux} - {"."}
-    return Taken(frozenset(place for place, _ in _included(tree)), frozenset(applied))
-
-
-def _included(tree: Checkout) -> Iterator[tuple[str, str]]:
-    """Yield the directories that kustomizations include, each with that of the kustomization.
-
-    They do so by their own path, or by that of a file in them.
-    """
-    for path in tree.manifests():
-        if basename(path) not in KUSTOMIZATIONS:
-            continue
-        own = dirname(path)
-        for entry in bases(fields.read(tree.read(path) or b"")):
-            place = normpath(join(own, entry))
-            # A directory, or a manifest right beside: the entry itself. Else the file's directory.
-            if kustomization_file(tree, place) is not None or dirname(place) == own:
-                yield place, own or "."
-            else:
-                yield dirname(place), own or "."
 
 
 def _is_within(directory: str, other: str) -> bool:

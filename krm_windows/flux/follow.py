@@ -10,7 +10,7 @@ from itertools import chain
 from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, cluster_directories, instances, resourcesets, substitution
+from krm_windows.flux import artifacts, cluster_directories, instances, substitution
 from krm_windows.flux.artifact_files import Artifact
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
@@ -22,7 +22,7 @@ from krm_windows.flux.model import (
     ObjectIdentity,
 )
 from krm_windows.flux.objects import substituted
-from krm_windows.flux.sources import NAME, Hints, Sources, below
+from krm_windows.flux.sources import NAME, OPERATOR, Hints, Sources, below
 from krm_windows.flux.substitution import Variables
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError, Value
@@ -192,7 +192,7 @@ def _receive(
 
 def _record(state: State, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
-    kustomization = _expanded(state, kustomization)
+    kustomization = _without_sets(state, kustomization)
     state.found[kustomization.key] = kustomization
     # The first one counts where two Kustomizations apply one object.
     for item in kustomization.objects:
@@ -204,18 +204,14 @@ def _record(state: State, kustomization: Kustomization) -> None:
             _discover(state, own, kustomization)
 
 
-def _expanded(state: State, kustomization: Kustomization) -> Kustomization:
-    """Add what the ResourceSets that a Kustomization applies make in the cluster."""
-    objects = list(kustomization.objects)
-    complete = kustomization.complete
-    for item in filter(resourcesets.is_one, kustomization.objects):
-        made, reasons = resourcesets.expand(item)
-        objects += made
-        for reason in reasons:
-            complete = False
-            message = f"part of what it creates is unknown: {reason}"
+def _without_sets(state: State, kustomization: Kustomization) -> Kustomization:
+    """Say of each ResourceSet that what it makes in the cluster is not known."""
+    for item in kustomization.objects:
+        if (item.group, item.kind) == (OPERATOR, "ResourceSet"):
+            message = "what the Flux Operator makes of it is not followed"
             state.notices.append(Finding(rules.NOT_FOLLOWED, message, about=item))
-    return replace(kustomization, objects=tuple(objects), complete=complete)
+            kustomization = replace(kustomization, complete=False)
+    return kustomization
 
 
 def _made_by_instance(state: State, builds: Builds) -> Sequence[Object]:

@@ -1,12 +1,10 @@
-"""What becomes of rendered windows on their way to the cluster, and which field does it.
+"""What becomes of rendered windows on their way to the cluster, and which fields may do it.
 
-What was rendered is compared with what is applied. Where they differ, every field on the way is
-left out of the build in turn: those without which the result is another are those that do it. So
-no field has to be known for what it does.
+What was rendered is compared with what is applied, so no field has to be known for what it does.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from posixpath import basename, dirname
 
@@ -15,7 +13,7 @@ from krm_windows.emit.labels import POLICY
 from krm_windows.flux import objects
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.follow import CHANGING, State
-from krm_windows.flux.model import Alteration, Kustomization, Object
+from krm_windows.flux.model import Alteration, Cause, Kustomization, Object
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
 from krm_windows.krm import Value
@@ -72,33 +70,28 @@ def _alterations(
 ) -> Iterator[Alteration]:
     """Yield what a Kustomization makes of the windows that it applies."""
     rendered = _rendered(builds, build)
-    made = _compared(rendered, build.objects)
-    filled = _compared(rendered, own.objects)
-    explained: set[int] = set()
-    for field, changed in _causes(builds, request, own, rendered, made):
-        explained.update(changed)
-        altered = _altered(rendered, {number: made[number] for number in changed})
-        yield replace(field, removed=altered.removed, changed=altered.changed)
-    others = {n: each for n, each in enumerate(made) if each != () and n not in explained}
-    if others:
-        yield _altered(rendered, others)
-    substituted = {n: each for n, each in enumerate(filled) if each != made[n]}
-    if substituted:
-        yield replace(_altered(rendered, substituted), path="spec.postBuild", about=own.own)
+    made = zip(rendered, _compared(rendered, own.objects), strict=True)
+    changes = [(item, fields) for item, fields in made if fields != ()]
+    # What a file says itself, no layer does.
+    written = [(item, fields) for item, fields in changes if _is_left(item)]
+    layered = [each for each in changes if each not in written]
+    if written:
+        yield _altered(written, ())
+    if layered:
+        yield _altered(layered, tuple(_causes(builds, request, own)))
     for kind in ("labels", "annotations"):
+        path = f"spec.commonMetadata.{kind}"
         common = None if own.own is None else own.own.get("spec", "commonMetadata", kind)
         if isinstance(common, dict):
-            numbers = [n for n, item in enumerate(rendered) if _is_overridden(item, kind, common)]
-            if numbers:
-                altered = _altered(rendered, dict.fromkeys(numbers, (f"metadata.{kind}",)))
-                yield replace(altered, path=f"spec.commonMetadata.{kind}", about=own.own)
+            over = [item for item in rendered if _is_overridden(item, kind, common)]
+            if over:
+                fields = (f"metadata.{kind}",)
+                yield _altered([(item, fields) for item in over], (Cause(path, own.own),))
 
 
-def _altered(rendered: Sequence[Object], changes: Mapping[int, _Changes]) -> Alteration:
-    """Return rendered objects, by their numbers, with what became of each."""
-    removed = tuple(rendered[number] for number, fields in changes.items() if fields is None)
-    changed = tuple((rendered[number], fields) for number, fields in changes.items() if fields)
-    return Alteration(removed, changed)
+def _altered(changes: Sequence[tuple[Object, _Changes]], causes: tuple[Cause, ...]) -> Alteration:
+    removed = tuple(item for item, fields in changes if fields is None)
+    return Alteration(removed, tuple((item, fields) for item, fields in changes if fields), causes)
 
 
 def _rendered(builds: Builds, build: Build) -> list[Object]:
@@ -125,37 +118,13 @@ def _rendered(builds: Builds, build: Build) -> list[Object]:
     return [item for item in found if item.item.mentions(POLICY) and item.note(POLICY)]
 
 
-def _causes(
-    builds: Builds,
-    request: Request,
-    own: Kustomization,
-    rendered: Sequence[Object],
-    made: Sequence[_Changes],
-) -> Iterator[tuple[Alteration, list[int]]]:
-    """Yield the fields without which some objects would be others, with the numbers of these."""
-    if not any(each != () for each in made):
-        return
-    for field, without in _variants(builds, request, own):
-        builds.build([without])
-        build = builds.done[without]
-        # What does not build says nothing.
-        if build.objects:
-            other = _compared(rendered, build.objects)
-            changed = [n for n, each in enumerate(made) if each != other[n] and each != ()]
-            if changed:
-                yield field, changed
-
-
-def _variants(
-    builds: Builds, request: Request, own: Kustomization
-) -> Iterator[tuple[Alteration, Request]]:
-    """Yield each field on the way to what is built, with what is to be built without it."""
-    changes = json.loads(request.changes)
+def _causes(builds: Builds, request: Request, own: Kustomization) -> Iterator[Cause]:
+    """Yield each field on the way to what is built that may change an object."""
     for flux, name in CHANGING.items():
-        if name in changes:
-            rest = {key: value for key, value in changes.items() if key != name}
-            without = Request.of(request.directory, rest, request.artifact)
-            yield Alteration((), (), f"spec.{flux}", own.own), without
+        if name in json.loads(request.changes):
+            yield Cause(f"spec.{flux}", own.own)
+    if own.own is not None and own.own.get("spec", "postBuild"):
+        yield Cause("spec.postBuild", own.own)
     for file, fields in builds.closure(request).kustomizations.items():
         content = builds.tree.read(file) or b""
         # What uses a Component decides what that changes.
@@ -164,8 +133,7 @@ def _variants(
         for document in objects.readable(content)[:1]:
             for key in fields:
                 if key not in _NEUTRAL and document.get(key):
-                    field = Alteration((), (), key, file=file, item=document)
-                    yield field, replace(request, without=(file, key))
+                    yield Cause(key, file=file, item=document)
 
 
 def _compared(rendered: Sequence[Object], built: Sequence[Object]) -> list[_Changes]:
@@ -181,9 +149,14 @@ def _compared(rendered: Sequence[Object], built: Sequence[Object]) -> list[_Chan
     ]
 
 
+def _is_left(item: Object) -> bool:
+    """Whether an object has a note by which Flux leaves it as it is."""
+    return any(_is_obeyed(key, item.note(key)) for key, _ in _OBEYED if item.item.mentions(key))
+
+
 def _changes(item: Object, now: Object) -> Iterator[str]:
     """Yield the fields in which an object differs from the rendered one."""
-    if any(_is_obeyed(key, now.note(key)) for key, _ in _OBEYED if now.item.mentions(key)):
+    if _is_left(now):
         yield "metadata.annotations"
     # The same text needs no reading, and most have it.
     if item.item.span == now.item.span:

@@ -165,7 +165,6 @@ class Finding:
     about: Object | None = None
     path: str = ""
     current: str | None = None
-    proposed: str | None = None
     file: str = ""
     line: int = 1
     column: int = 1
@@ -188,20 +187,28 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """A field by which objects may be changed on their way to the cluster.
+
+    Of `about`, a Flux Kustomization, or of the kustomization `file`, whose document `item` is.
+    """
+
+    path: str
+    about: Object | None = None
+    file: str = ""
+    item: KubeObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Alteration:
     """Rendered objects that are changed on their way to the cluster.
 
-    `removed` are not applied under their names, `changed` with other values of some fields. The
-    field `path` does it, of `about`, a Flux Kustomization, or of the kustomization `file`, whose
-    document `item` is; it is empty where none alone does.
+    `removed` are not applied under their names, `changed` with other values of some fields.
     """
 
     removed: tuple[Object, ...]
     changed: tuple[tuple[Object, tuple[str, ...]], ...]
-    path: str = ""
-    about: Object | None = None
-    file: str = ""
-    item: KubeObject | None = None
+    causes: tuple[Cause, ...]
 
 
 @dataclass(frozen=True)

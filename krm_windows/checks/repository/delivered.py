@@ -228,11 +228,15 @@ def _altered(each: Kustomization, alteration: Alteration) -> Finding:
     effects = [f"removes, renames or moves {gone}"] if gone else []
     effects += (f"changes {some(paths, _FEW)} of {item}" for item, paths in alteration.changed)
     does = some(effects, _FEW)
-    if alteration.path:
+    if len(alteration.causes) == 1:
+        [cause] = alteration.causes
         message = f"{does}, not as the policy says: {_MEND}"
-        found = Finding(rules.DELIVERY_FIELD, message, alteration.about, alteration.path)
-        return replace(found, file=alteration.file, item=alteration.item)
+        found = Finding(rules.DELIVERY_FIELD, message, cause.about, cause.path)
+        return replace(found, file=cause.file, item=cause.item)
     altered = [*((item, ("",)) for item in alteration.removed), *alteration.changed]
     item, paths = altered[0]
     message = f"{each} applies something else than this: it {does}; apply it as it was rendered"
+    if alteration.causes:
+        fields = [f"`{cause.path}` of {cause.about or cause.file}" for cause in alteration.causes]
+        message += f", without what does it among {', '.join(fields)}"
     return Finding(rules.DELIVERY_CHANGED, message, item, paths[0])

@@ -14,7 +14,6 @@ from krm_windows.flux.model import Finding, Identity, ObjectIdentity
 from krm_windows.flux.policies import RELEASED, TARGETS
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
-from krm_windows.policy.findings import closest
 
 
 def misgated(gated: GatedCluster) -> Iterator[Finding]:
@@ -102,27 +101,23 @@ def _suspended(
 
 
 def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
-    cluster = gated.cluster
     own = ObjectIdentity.of_target(target)
-    others = [ObjectIdentity(*each) for each in cluster.objects]
     rule = rules.TARGET_UNSEEN
     message = f"{target} was not found; it may be in a part that could not be read"
     # Where all that is applied is known, what is not there is missing for certain.
-    if cluster.complete:
+    if gated.cluster.complete:
         rule = rules.TARGET_MISSING
         message = f"{target} not found: nothing applied to the cluster contains it"
-    alike = [each for each in others if (each.group, each.kind) == (own.group, own.kind)]
-    elsewhere = [each.namespace for each in alike if each.name == own.name]
-    # The names of its kind beside it that are no targets yet.
-    beside = (each for each in alike if each.namespace == own.namespace)
-    near = closest(target.name, [each.name for each in beside if each not in gate.identities])
+    elsewhere = [
+        namespace
+        for group, kind, namespace, name in gated.cluster.objects
+        if (group, kind, name) == (own.group, own.kind, own.name)
+    ]
     if any(elsewhere):
         message += f"; it exists in {', '.join(sorted(filter(None, elsewhere)))}: set `namespace`"
     elif elsewhere:
         message += "; it exists without a namespace: set `metadata.namespace` there"
-    elif near:
-        message += f'; did you mean "{near}"?'
-    return Finding(rule, message, gate.manifest, gate.path, current=target.name, proposed=near)
+    return Finding(rule, message, gate.manifest, gate.path, current=target.name)
 
 
 def _doubled(gated: GatedCluster) -> Iterator[Finding]:

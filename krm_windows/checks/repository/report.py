@@ -74,7 +74,6 @@ def _result(directory: str, locator: Locator, first: Finding) -> Result:
         message,
         path=first.path,
         current=first.current,
-        proposed=first.proposed,
         ref=first.about.ref if first.about else None,
         # As seen from where the command was run, so that an editor finds it.
         file=File(str(PurePosixPath(directory, file)), index),

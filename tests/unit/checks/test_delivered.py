@@ -172,9 +172,9 @@ def test_a_field_of_a_kustomization_above(
     """In the one that lists the windows, or in one above that."""
     texts = {
         "overlay": "resources: [../windows]\n",
-        "outer": "resources: [../overlay]\nlabels: [{pairs: {team: a}}]\n",
+        "outer": "resources: [../overlay]\n",
     }
-    texts[place] = texts[place].split("labels")[0] + f"{field}\n"
+    texts[place] += f"{field}\n"
     files = {f"{name}/kustomization.yaml": text for name, text in texts.items()}
     prefix = (
         "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\n"
@@ -249,26 +249,19 @@ def test_a_label_of_kustomize_in_place_of_ours(judged: Judged) -> None:
     assert judged(files) == [("delivery-field", OVERLAY, "buildMetadata: [managedByLabel]")]
 
 
-def test_two_layers_that_do_different_things_are_two_findings(judged: Judged) -> None:
-    """Without either of them the other still does what it does."""
+def test_of_several_fields_that_may_do_it_each_is_named(
+    tmp_path: Path, judged: Judged, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which of them does it is for a person to see."""
     files = {
         OVERLAY: f"resources: [../windows]\npatches: [{SUSPEND}]\n",
         WINDOWS: kustomization("windows", f"  images: [{IMAGE}]\n", path="./overlay"),
     }
-    found = judged(files)
-    assert [(rule, file) for rule, file, _ in found] == [
-        ("delivery-field", WINDOWS),
-        ("delivery-field", OVERLAY),
-    ]
-
-
-def test_two_layers_that_do_the_same(judged: Judged) -> None:
-    """Without either of them the other still renames: it is said at what was rendered."""
-    files = {
-        OVERLAY: "resources: [../windows]\nnameSuffix: -x\n",
-        WINDOWS: kustomization("windows", "  namePrefix: x-\n", path="./overlay"),
-    }
-    assert {rule for rule, _, _ in judged(files)} == {"delivery-changed"}
+    [(rule, file, _)] = judged(files)
+    assert (rule, file.partition("/")[0]) == ("delivery-changed", "windows")
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
+    said = capsys.readouterr().out
+    assert "`spec.images` of Kustomization flux-system/windows, `patches` of overlay/kust" in said
 
 
 @pytest.mark.parametrize(

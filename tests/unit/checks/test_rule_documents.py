@@ -35,7 +35,6 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_NEEDS_NETWORK.id}} | {
         rules.KUBECTL_UNION,
         rules.KUBECTL_DEADLINE,
         rules.KUBECTL_CLOCK_CHANGE,
-        rules.KUBECTL_ZONE,
     )
 }
 

@@ -162,23 +162,15 @@ def test_text_begins_with_the_place_as_compilers_write_it(
     )
 
 
-def test_github_and_sarif_name_file_and_line(
+def test_github_names_file_and_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Relative to where the command was called, as both need it."""
+    """Relative to where the command was called."""
     monkeypatch.chdir(FIXTURES / "target-suspend/fires")
     main(["check", "--repo", ".", "-o", "github", *HOME])
     assert capsys.readouterr().out.startswith(
         "::error file=clusters/north/flux.yaml,line=26,col=3,title="
     )
-    main(["check", "--repo", ".", "-o", "sarif", *HOME])
-    result, _ = json.loads(capsys.readouterr().out)["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert place == {
-        "artifactLocation": {"uri": "clusters/north/flux.yaml"},
-        "region": {"startLine": 26, "startColumn": 3},
-    }
-    assert result["ruleId"] == "target-suspend"
 
 
 def test_json_has_the_results_of_the_functions_specification(

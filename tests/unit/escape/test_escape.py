@@ -135,12 +135,6 @@ def test_rules_of_prometheus() -> None:
     assert prometheus.pattern("a.b|c*") == "a[.]b[|]c[*]"
 
 
-def test_messages_of_sarif() -> None:
-    """A link needs a bracket, and a bracket behind a backslash is one to be seen."""
-    assert escape.sarif_text("[a] (b)") == "[a] (b)"
-    assert escape.sarif_text("[a](b)") == "\\[a\\](b)"
-
-
 def test_a_line_of_signs_alone_is_folded_somewhere() -> None:
     """Though none of them is a letter or digit."""
     lines = escape_icalendar.page(["-" * 200]).split("\r\n")

@@ -142,19 +142,21 @@ def test_a_policy_among_the_plugins_is_read_and_not_run(
     assert closure.resources == ["base/a.yaml"]
 
 
-def test_a_directory_of_plugins_that_makes_a_policy_is_built_alone(write: Write) -> None:
-    """A base policy patched for each cluster with plain kustomize patches.
-
-    Plugins that lead to each other end.
-    """
+def test_a_directory_of_plugins_with_a_policy_is_read_and_not_run(write: Write) -> None:
+    """One that changes the policy is named. Plugins that lead to each other end."""
     files = {
         "apps/kustomization.yaml": "resources: [../base]\ntransformers: [../windows]\n",
         "windows/kustomization.yaml": "resources: [policy.yaml]\ntransformers: [../apps]\n",
         "windows/policy.yaml": policy(),
     }
     closure = close(write(BASE | files), "apps", {})
-    assert closure.plugins == ["windows"]
     assert closure.resources == ["base/a.yaml"]
+    assert [notice.file for notice in closure.notices] == ["windows/kustomization.yaml"]
+    assert not closure.policies
+    listed = {"windows/kustomization.yaml": "resources: [policy.yaml]\n"}
+    closure = close(write(listed), "apps", {})
+    assert [item.name for _, item in closure.policies] == ["window"]
+    assert closure.run == {"windows/kustomization.yaml", "windows/policy.yaml"}
 
 
 def test_a_file_that_is_broken_or_no_object_is_named_and_the_rest_stays(write: Write) -> None:

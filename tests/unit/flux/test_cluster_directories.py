@@ -12,12 +12,6 @@ kind: HelmRelease
 metadata: {name: flux-instance, namespace: flux-system}
 spec: {values: {instance: {sync: {kind: GitRepository, path: kubernetes/flux/cluster}}}}
 """
-FROM_VALUES = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: flux-instance}
-spec: {valuesFrom: [{kind: ConfigMap, name: flux-instance-values}]}
-"""
 INSTANCE = """\
 apiVersion: fluxcd.controlplane.io/v1
 kind: FluxInstance
@@ -69,16 +63,6 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             ["deploy/clusters/a", "deploy/clusters/b"],
         ),
         (
-            {
-                "hub/flux.yaml": kustomization("tenants"),
-                "tenants/kustomization.yaml": "resources: [../base]\n",
-                "tenants/more.yaml": kustomization("more"),
-                "base/kustomization.yaml": "resources: [sync.yaml]\n",
-                "base/sync.yaml": TENANT,
-            },
-            ["hub"],
-        ),
-        (
             # Each directory has what applies it, and none of them applies that itself.
             {
                 "kubernetes/apps/flux/h.yaml": VALUES,
@@ -112,19 +96,6 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             ["kubernetes/clusters/south"],
         ),
         (
-            # What synced the cluster before lies above it, and a ConfigMap has the values.
-            {
-                "kubernetes/flux/old.yaml": kustomization("old", path="./kubernetes/flux"),
-                "kubernetes/flux/cluster/ks.yaml": kustomization("apps", path="./kubernetes/apps"),
-                "kubernetes/apps/flux/app/h.yaml": FROM_VALUES,
-                "kubernetes/apps/flux/app/helm/values.yaml": (
-                    "instance: {sync: {kind: GitRepository, path: kubernetes/flux/cluster}}\n"
-                ),
-                "kubernetes/apps/web/values.yaml": "instance: {sync: {path: kubernetes/apps}}\n",
-            },
-            ["kubernetes/flux/cluster"],
-        ),
-        (
             # Applied by hand, as its own kustomization leaves it out; one below applies itself.
             {
                 "kubernetes/ks.yaml": kustomization("cluster", path="./kubernetes"),
@@ -153,7 +124,6 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             },
             ["sites/north"],
         ),
-        ({"shop/ks.yaml": kustomization("shop"), "shop/config.yaml": config_map()}, ["shop"]),
         ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
     ],
     ids=[
@@ -161,32 +131,19 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         "operator",
         "values of the operator's chart",
         "by habit",
-        "what nothing leads to",
         "what lies in the directory it applies",
         "a patch of what bootstrap wrote",
         "an artifact of a part",
-        "values in a file",
         "what somebody applied by hand",
         "applications that apply themselves",
-        "one such application alone",
         "none",
     ],
 )
 def test_clusters_are_where_flux_enters(
     files: dict[str, str], directories: list[str], write: Write
 ) -> None:
-    """What a sync says comes first, then the names that people use, then what nothing leads to."""
+    """What a sync says comes first, then the names that people use."""
     assert [each.directory for each in cluster_directories.find(write(files))] == directories
-
-
-def test_a_repository_that_changes_is_read_again(write: Write) -> None:
-    """A merge gate looks at the same one for days: nothing that it was before is remembered."""
-    file = "prod/flux/sync.yaml"
-    listed = {"prod/kustomization.yaml": "resources: [flux/sync.yaml]\n"}
-    tree = write({file: kustomization("root", path="./prod"), **listed})
-    assert [each.file for each in cluster_directories.find(tree)] == [file]
-    assert cluster_directories.find(write({"prod/kustomization.yaml": "resources: []\n"})) == ()
-    assert [each.file for each in cluster_directories.find(write(listed))] == [file]
 
 
 def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) -> None:
@@ -224,13 +181,13 @@ def test_what_no_artifact_has_is_no_cluster(place: str, write: Write) -> None:
         ".sourceignore": f"/{place}/",
         f"{place}/sync.yaml": kustomization("flux-system", path=f"./{place}"),
         f"{place}/a.yaml": kustomization("a"),
-        "sites/north/flux.yaml": kustomization("apps", path="./apps"),
+        "sites/cluster/flux.yaml": kustomization("apps", path="./apps"),
     }
     tree = write(files)
     assert cluster_directories.within(tree, tree.directories("clusters/*")) == ()
-    assert [each.directory for each in cluster_directories.find(tree)] == ["sites/north"]
+    assert [each.directory for each in cluster_directories.find(tree)] == ["sites/cluster"]
     # What is applied by hand is in no artifact, and may sync a cluster.
-    by_hand = {"bootstrap/sync.yaml": kustomization("flux-system", path="./sites/north")}
+    by_hand = {"bootstrap/sync.yaml": kustomization("flux-system", path="./sites/cluster")}
     tree = write({**by_hand, ".sourceignore": f"/{place}/\n/bootstrap/"})
     [found] = cluster_directories.find(tree)
-    assert (found.directory, found.file) == ("sites/north", "bootstrap/sync.yaml")
+    assert (found.directory, found.file) == ("sites/cluster", "bootstrap/sync.yaml")
