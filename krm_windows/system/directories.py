@@ -13,7 +13,6 @@ import errno
 import fcntl
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -224,28 +223,17 @@ class Directory:
 
 
 def create(path: Path, files: Mapping[str, bytes]) -> None:
-    """Make a directory of files, which appears with all of them or not at all.
+    """Make a directory of files.
 
     Raises WorkspaceError where something is there already; an empty directory may be.
     """
-    place = Directory.named(path)
-    taken = WorkspaceError(f"{path} is in the way: use a directory that does not exist or is empty")
-    if os.path.lexists(place.path) and (not place.path.is_dir() or os.listdir(place.path)):  # noqa: PTH208
-        raise taken
-    above = Directory.named(place.path.parent)
-    temporary = _beside(place.path.name)
-    try:
+    with Directory.named(path).alone() as directory:
+        if os.listdir(directory.path):  # noqa: PTH208
+            raise WorkspaceError(
+                f"{path} is in the way: use a directory that does not exist or is empty"
+            )
         for name, content in files.items():
-            above.put(f"{temporary}/{name}", content)
-        # It takes the place of an empty directory, and of nothing else (rename(2)).
-        (above.path / temporary).rename(place.path)
-    except OSError as error:
-        raise taken from error
-    except WorkspaceError as error:
-        # The user knows it by the name that it is to have.
-        raise WorkspaceError(str(error).replace(temporary, place.path.name)) from error
-    finally:
-        shutil.rmtree(above.path / temporary, ignore_errors=True)
+            directory.put(name, content)
 
 
 def _names(path: str) -> list[str]:

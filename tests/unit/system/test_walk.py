@@ -18,7 +18,6 @@ from krm_windows.system.reading import contents, manifests
 NAMES = ("a", "b", "ab", ".a", "a]", "a-b")
 STEPS = (
     "*",
-    "**",
     "a",
     "?",
     "a*",
@@ -73,9 +72,7 @@ def linked(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "pattern", ["clusters/**", "**", "clusters/**/**/**/**", "clusters/*", "clusters/c?/**"]
-)
+@pytest.mark.parametrize("pattern", ["clusters/*", "*/*", "clusters/*/*", "clusters/c?/*"])
 def test_links_are_not_followed(linked: Path, pattern: str) -> None:
     """Neither by a glob nor by what reads manifests."""
     found = list(walk.directories(str(linked), pattern))
@@ -88,15 +85,8 @@ def test_a_walk_has_an_end(tree: Path) -> None:
     """Beyond so many entries it stops, and says where."""
     for call in (
         lambda: list(walk.walk(tree, most=50)),
-        lambda: list(walk.directories(str(tree), "**", most=50)),
-        lambda: list(walk.directories(str(tree), "a/" * 100)),
+        lambda: list(walk.directories(str(tree), "*/*", most=50)),
+        lambda: list(walk.directories(str(tree), "**/a")),
     ):
         with pytest.raises(WorkspaceError):
             call()
-
-
-def test_stars_in_a_row_cost_no_more(tree: Path) -> None:
-    """Each directory is read once, however many ways of the pattern lead to it."""
-    assert len(list(walk.directories(str(tree), "/".join(["**"] * 60)))) == len(
-        list(walk.directories(str(tree), "**"))
-    )
