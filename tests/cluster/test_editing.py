@@ -41,28 +41,6 @@ def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
 
 
 @pytest.mark.long
-def test_the_layout_that_locks_itself(env: Environment) -> None:
-    """Windows delivered by their own target wait for the window that they edit.
-
-    Hence the finding.
-    """
-    env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
-    env.begin()
-    env.write("windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
-    env.render("windows.yaml", "apps/windows")
-    env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "windows"]})
-    env.commit("Deliver the windows by what they gate")
-    env.eventually_closed()
-    env.write(
-        "windows.yaml",
-        env.policy_text({"state": "Open", "windows": {"later": far_window().spec}}),
-    )
-    env.render("windows.yaml", "apps/windows")
-    env.commit("Open it, in vain")
-    throughout(60, "apps stays closed", env.closed)
-
-
-@pytest.mark.long
 def test_an_override_opens_and_expires(env: Environment) -> None:
     """Committed while closed it opens at once, and at its end it closes by itself."""
     env.begin_closed()

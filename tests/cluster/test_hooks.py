@@ -18,11 +18,7 @@ from environment import (
     bind,
     eventually,
     far_window,
-    pace,
     sleep_until,
-    soon,
-    throughout,
-    wall,
     window,
 )
 from external_system import ExternalSystem
@@ -209,30 +205,6 @@ def test_a_failure_keeps_it_closed(plant: Plant) -> None:
     assert env.suspended()
     assert env.version() == "1"
     assert (system.called("fail"), system.called("off"), len(plant.jobs())) == (1, 1, 2)
-
-
-@pytest.mark.long
-def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
-    """It does not keep the gate open.
-
-    When it ends, nothing is opened, and what it did is rolled back.
-    """
-    env, system = plant.env, plant.system
-    hooks = {
-        "beforeOpen": system.hook("hang", timeout=f"{5 * pace()}m", rollback=system.hook("off"))
-    }
-    plant.closed(**hooks)
-    ends = soon(after=90)
-    override = {"now": {"state": "Open", "ends": wall(ends), "reason": "a test"}}
-    plant.policy({**CLOSED, "overrides": override}, **hooks)
-    eventually("it is called", lambda: system.called("hang") == 1)
-    sleep_until(ends + timedelta(seconds=10))
-    assert env.suspended()
-    system.released.set()
-    eventually("it is rolled back", lambda: system.called("off") == 1)
-    throughout(10, "apps stays closed", env.suspended)
-    assert env.version() == "1"
-    assert not env.says("opened")
 
 
 DENIED, INVALID = "denied", "invalid"

@@ -106,21 +106,6 @@ def upgrade(env: Environment, program: str, **changed: object) -> None:
     env.policy(spec, "--cluster", "east", name="earlier")
 
 
-def test_an_earlier_version_opens_what_this_one_closed(env: Environment) -> None:
-    """As after a commit that rendered with this version is reverted."""
-    env.begin()
-    env.policy({**CLOSED, "clusters": {"east": {}}}, "--cluster", "east", name="earlier")
-    eventually("closed by this version", lambda: env.closed("earlier"))
-    env.release("2")
-    env.waits("1")
-    for path in sorted((env.tree / "cluster/earlier").iterdir()):
-        path.unlink()
-    write_earlier(env, state="Open")
-    env.commit("Deliver the windows of an earlier version")
-    env.eventually_applied("2")
-    eventually("open", lambda: env.open("earlier"))
-
-
 def write_earlier(env: Environment, state: str = "Scheduled") -> None:
     """Write the windows as commit 7a38b35a rendered them, for the namespace of a test."""
     files = env.tree / "cluster/earlier"

@@ -163,24 +163,3 @@ def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environmen
         eventually("the alerts are there", lambda: "windows" in env.kubectl(*rules))
     finally:
         env.kubectl("delete", f"--filename={definition}")
-
-
-@pytest.mark.long
-def test_a_new_cluster_waits_with_targets_in_other_namespaces(env: Environment) -> None:
-    """`Wait`: the windows arrive, and nothing else before they open; then all of it comes up."""
-    with shop(env, suspend=True) as name:
-        waiting = spec(name, firstApply="Wait")
-        set_policy(env, waiting, commit=False)
-        env.begin(apply=False, suspend=True, targetNamespace=None, ignore=IGNORE)
-        check_repository(env)
-        env.api.patch("kustomizations", env.name, PARENT, {"spec": {"ignore": IGNORE}})
-        eventually(
-            "it is there", lambda: env.api.find("kustomizations", env.name, APPS) is not None
-        )
-        env.eventually_closed()
-        # A run that may not read it says so of that target alone.
-        env.eventually_says("not permitted yet")
-        assert env.api.find("namespaces", None, name) is None
-        set_policy(env, {**waiting, "state": "Open"}, commit=True)
-        current = version(env, name)
-        eventually("web is applied", lambda: current() == "1")

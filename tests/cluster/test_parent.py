@@ -16,30 +16,6 @@ def test_our_suspension_survives_the_parent(env: Environment) -> None:
     throughout(INTERVAL, "apps stays closed", env.closed)
 
 
-def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
-    """The parent takes back what kubectl writes under its own name.
-
-    The reason for our field manager.
-    """
-    env.begin()
-    env.kubectl(
-        "patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}'
-    )
-    assert env.suspended()
-    eventually("the parent takes it back", lambda: not env.suspended())
-
-
-def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
-    """The layout that the function prevents: Git's word is the parent's.
-
-    The target is open though it is closed.
-    """
-    env.begin(suspend=False)
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_says("closed")
-    eventually("the parent opens it", lambda: not env.suspended())
-
-
 def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> None:
     """Without the function, the parent's `spec.ignore` makes it hold."""
     ignore = {"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}

@@ -1,11 +1,7 @@
-"""`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone.
-
-By what Flux's own controllers note of a commit, of an OCI artifact, and of a chart.
-"""
+"""`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone."""
 
 from environment import PARENT, Environment, Object, eventually
-from lab import origins
-from test_sources import CLOSED, NAME, OPEN, ORIGINS, app
+from test_sources import CLOSED, OPEN
 
 
 def pending(env: Environment, *options: str) -> Object:
@@ -15,21 +11,6 @@ def pending(env: Environment, *options: str) -> Object:
     [target] = asked["targets"]
     found: Object = target
     return found
-
-
-def revisions(found: Object) -> tuple[str, str]:
-    """Return what is applied, and what is offered."""
-    return found["applied"]["revision"], found["offered"]["revision"]
-
-
-def eventually_gone(env: Environment) -> None:
-    """Wait until nothing waits, and the target is open."""
-
-    def gone() -> bool:
-        found = pending(env)
-        return (found["pending"], found["open"]) == (False, True)
-
-    eventually("nothing waits any more", gone)
 
 
 def test_a_commit_is_pending(env: Environment) -> None:
@@ -47,32 +28,4 @@ def test_a_commit_is_pending(env: Environment) -> None:
     assert env.version() == "1"
     env.policy(OPEN)
     env.eventually_applied("2")
-    eventually_gone(env)
-
-
-def test_an_artifact_is_pending(env: Environment) -> None:
-    """Of an OCIRepository that is not closed itself, with the commit that it was made of."""
-    [origin] = (each for each in ORIGINS if each.kind == "OCIRepository")
-    origin.publish(env.name, "1")
-    spec = {"interval": "5s", **origin.spec(env.name)}
-    source = env.object("source.toolkit.fluxcd.io/v1", origin.kind, NAME, spec=spec)
-    env.write("cluster/source.yaml", source)
-    env.include("source.yaml")
-    env.begin(sourceRef={"kind": origin.kind, "name": NAME})
-    env.policy(CLOSED)
-    env.eventually_closed()
-    before = pending(env)
-    assert (before["pending"], before["source"]) == (False, f"OCIRepository {env.name}/{NAME}")
-    origins.push(env.name, "latest", {"apps/app.yaml": app("2")})
-    eventually("the artifact is offered", lambda: pending(env)["pending"] is True)
-    found = pending(env)
-    applied, offered = revisions(found)
-    assert applied == before["applied"]["revision"] != offered
-    assert found["offered"]["since"] > (before["offered"]["since"] or "")
-    # What `flux push artifact` notes, and kustomize-controller takes over.
-    commits = found["applied"]["commit"], found["offered"]["commit"]
-    assert all(commits)
-    assert commits[0] != commits[1]
-    env.policy(OPEN)
-    env.eventually_applied("2")
-    eventually_gone(env)
+    eventually("nothing waits any more", lambda: pending(env)["pending"] is False)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import proposed
-import yaml
 from environment import APPS, INTERVAL, Environment, Spec, eventually, far_window, throughout
 from lab import origins
 from test_sources import NAME, installed
@@ -123,30 +122,3 @@ def records(env: Environment) -> list[str]:
     """Return the Secrets in which Helm keeps its releases."""
     found = (each["metadata"]["name"] for each in env.api.items("secrets", env.name))
     return sorted(name for name in found if name.startswith("sh.helm."))
-
-
-def test_what_moves_while_closed_moves_when_it_opens(env: Environment) -> None:
-    """A release's new name and a Kustomization's new namespace: the old ones go at the opening."""
-    elsewhere = f"{env.name}-2"
-    env.api.create("namespaces", None, {"metadata": {"name": elsewhere}})
-    installed(env)
-    both = [*RELEASE["targets"], {"kind": "Kustomization", "names": [APPS]}]  # type: ignore[misc]
-    env.policy({**CLOSED, "targets": both})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
-    env.eventually_closed()
-    text = (env.tree / "cluster/release.yaml").read_text()
-    repository, release = yaml.safe_load_all(text)
-    release["spec"]["releaseName"] = "renamed"
-    env.write("cluster/release.yaml", [repository, release])
-    moved = env.kustomization(APPS, "./apps", targetNamespace=elsewhere)
-    env.write("cluster/apps.yaml", moved)
-    env.commit("Rename the release, and move apps")
-    env.eventually_delivered()
-    assert env.target(NAME, "helmreleases")["spec"]["releaseName"] == "renamed"
-    throughout(INTERVAL, "apps stays where it is", lambda: env.version() == "1")
-    assert records(env) == [f"sh.helm.release.v1.{NAME}.v1"]
-    env.policy({**OPEN, "targets": both})
-    eventually("apps is gone here", gone(env, "configmaps", "app"))
-    assert env.api.find("configmaps", elsewhere, "app")
-    eventually("the old release is gone", lambda: records(env) == ["sh.helm.release.v1.renamed.v1"])
-    env.api.delete("namespaces", None, elsewhere)

@@ -145,6 +145,17 @@ def test_what_is_refused(field: str, text: str, rule: str, path: str) -> None:
     assert said(field, text) == [(rule, path, None)]
 
 
+@pytest.mark.parametrize("namespace", ["flux-system", "kube-system", "tenants", "line"])
+def test_the_namespace_of_hooks_is_nobody_elses(namespace: str) -> None:
+    """Not the policy's, a target's, Flux's or Kubernetes': with Jobs, their accounts are used."""
+    targets = "[{kind: Kustomization, names: [apps], namespace: tenants, mustExist: false}]"
+    hooks = f"{{namespace: {namespace}, afterClose: {{image: 'a:1'}}}}"
+    fields = {"targets": targets, "hooks": hooks, "crossNamespaceTargets": "Allow"}
+    results = call(wire(config=spec(**fields))).results
+    paths = [each["field"]["path"] for each in results if each["tags"]["rule"] == "hook-namespace"]
+    assert paths == ([] if namespace == "line" else ["spec.hooks.namespace"])
+
+
 @pytest.mark.parametrize(
     "env",
     [
