@@ -195,7 +195,7 @@ KUBECTL_FIELD = _error(
     "kubectl-field", "The actuator `Kubectl` does not support this field; `Gate` does."
 )
 KUBECTL_UNION = _error(
-    "kubectl-union", "No cron schedules fire at exactly these edges; `Gate` needs none."
+    "kubectl-union", "No weekly schedules fire at exactly these edges; `Gate` needs none."
 )
 KUBECTL_DEADLINE = _error("kubectl-deadline", "A late Job of one edge would undo the next.")
 KUBECTL_CLOCK_CHANGE = _error(
@@ -330,9 +330,6 @@ MIGRATE_CLUSTER_UNKNOWN = _warning(
 CLASS_DUPLICATE = _error("class-duplicate", "Two change classes have the same name.")
 CLASS_UNKNOWN = _error("class-unknown", "A change class is not declared.")
 RULE_EMPTY = _error("rule-empty", "A rule without a selector would match everything.")
-RULE_UNREACHABLE = _error(
-    "rule-unreachable", "An earlier rule matches everything that this one does."
-)
 ACKNOWLEDGE_UNUSED = _warning(
     "acknowledge-unused", "There is no reference between the acknowledged objects."
 )

@@ -12,6 +12,7 @@ from krm_windows import rules
 from krm_windows.policy import moments, phrases, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role
+from krm_windows.schedule.recurrence import Recurrence
 
 FIELDS = {
     Role.BEGIN: ("windows.<name>.opens", "freezes.<name>.starts"),
@@ -126,7 +127,7 @@ REFUSED = (
     Refused("Mon", Role.BEGIN, "Mon 00:00"),
     Refused("Mon 25:00", Role.BEGIN, "Tue 01:00"),
     Refused("Mon 24:00", Role.BEGIN, "Tue 00:00"),
-    Refused("08:00", Role.BEGIN),
+    Refused("08:00", Role.BEGIN, "every day 08:00"),
     Refused("Mon-Mon 08:00", Role.BEGIN, "daily 08:00"),
     Refused("2nd Tue +28d 08:00", Role.BEGIN),
     Refused("2026-02-30", Role.BEGIN, "2026-02-28"),
@@ -144,9 +145,9 @@ REFUSED = (
     Refused("20.12.2026", Role.BEGIN, "2026-12-20"),
     Refused("12/20/2026", Role.BEGIN, "2026-12-20"),
     Refused("01/02/2026", Role.BEGIN, "2026-01-02"),
-    Refused("2026-12-20 10:00", Role.BEGIN),
-    Refused("2026-12-20T10:00:00Z", Role.BEGIN),
-    Refused("Mon 08:00:00", Role.BEGIN),
+    Refused("2026-12-20 10:00", Role.BEGIN, "2026-12-20T10:00"),
+    Refused("2026-12-20T10:00:00Z", Role.BEGIN, "2026-12-20T10:00"),
+    Refused("Mon 08:00:00", Role.BEGIN, "Mon 08:00"),
     Refused("2026-12-20T10:00+15:00", Role.BEGIN),
     Refused("Mon 08:00", Role.ONCE, "2026-12-07T08:00"),
     Refused("0 8 * * 1", Role.DEADLINE, "2026-12-07T08:00"),
@@ -230,9 +231,9 @@ def _table(examples: tuple[str, ...]) -> str:
 
 
 def _row(text: str) -> str:
-    meaning = phrases.moment(moments.parse(text, Role.END))
+    value = moments.parse(text, Role.END).value
     # A date says what it means.
-    return f"- `{text}`\n" if meaning == text.replace("T", " ") else f"- `{text}`: {meaning}\n"
+    return f"- `{text}`" + (f": {phrases.days(value)}\n" if isinstance(value, Recurrence) else "\n")
 
 
 def _durations() -> Iterator[str]:

@@ -3,7 +3,7 @@
 The one source of its schema, definition and field reference.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -13,7 +13,7 @@ from krm_windows import rules as table
 from krm_windows.plurals import some
 from krm_windows.policy import fields
 from krm_windows.policy.findings import Finding, RefusedError, closest, raise_for
-from krm_windows.policy.parts import Part, Schema
+from krm_windows.policy.parts import Part
 
 KIND: Literal["ChangeClasses"] = "ChangeClasses"
 
@@ -55,16 +55,7 @@ class ChangeClass(Part):
     )
 
 
-def _some(*names: str) -> Schema:
-    """Say in a schema that at least one of these fields is given."""
-    # Null, and a map without entries, demand nothing.
-    given: Schema = {"not": {"enum": [None, {}]}}
-    return {"anyOf": [{"properties": {name: given}, "required": [name]} for name in names]}
-
-
-class ClassRule(
-    Part, json_schema_extra=_some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
-):
+class ClassRule(Part):
     """What puts a resource into a class: it matches if every selector that is given does."""
 
     # `class` is a word of Python.
@@ -107,26 +98,6 @@ class ClassRule(
             must = "must have a selector; resources that no rule matches get the class `default`"
             raise RefusedError(Finding(table.RULE_EMPTY, must))
         return self
-
-    def covers(self, later: "ClassRule") -> bool:
-        """Whether this rule matches whatever another one does, one selector at a time.
-
-        `web-*` matches the text `web-a*`, and so whatever that matches.
-        """
-        lists = (
-            (self.kinds, later.kinds),
-            (self.names, later.names),
-            (self.namespaces, later.namespaces),
-        )
-        return (
-            all(globs is None or _are_like(globs, others) for globs, others in lists)
-            and self.match_labels.items() <= later.match_labels.items()
-            and self.match_annotations.items() <= later.match_annotations.items()
-        )
-
-
-def _are_like(globs: tuple[str, ...], texts: tuple[str, ...] | None) -> bool:
-    return texts is not None and all(is_like(globs, text) for text in texts)
 
 
 def is_like(globs: Iterable[str], text: str) -> bool:
@@ -182,27 +153,14 @@ def _not_repeated(classes: tuple[ChangeClass, ...]) -> tuple[ChangeClass, ...]:
     return classes
 
 
-def _reached(rules: tuple[ClassRule, ...], info: ValidationInfo) -> tuple[ClassRule, ...]:
-    raise_for((*_of_unknown(rules, _known(info)), *_unreachable(rules)))
+def _of_known(rules: tuple[ClassRule, ...], info: ValidationInfo) -> tuple[ClassRule, ...]:
+    known = _known(info)
+    raise_for(
+        undeclared(rule.change_class, known, f"[{i}].class")
+        for i, rule in enumerate(rules)
+        if known and rule.change_class not in known
+    )
     return rules
-
-
-def _of_unknown(rules: Iterable[ClassRule], known: Sequence[str]) -> Iterator[Finding]:
-    for i, rule in enumerate(rules):
-        if known and rule.change_class not in known:
-            yield undeclared(rule.change_class, known, f"[{i}].class")
-
-
-def _unreachable(rules: Sequence[ClassRule]) -> Iterator[Finding]:
-    for i, rule in enumerate(rules):
-        for before, earlier in enumerate(rules[:i]):
-            if earlier.covers(rule):
-                must = (
-                    f"never applies: spec.rules[{before}] comes first and matches everything "
-                    "that it matches"
-                )
-                yield Finding(table.RULE_UNREACHABLE, must, path=f"[{i}]")
-                break
 
 
 DeclaredClass = Annotated[fields.Label, AfterValidator(_declared)]
@@ -220,7 +178,7 @@ class Spec(Part):
     default: DeclaredClass = Field(
         description="The class of every resource that no rule matches.", examples=["apps"]
     )
-    rules: Annotated[tuple[ClassRule, ...], AfterValidator(_reached)] = Field(
+    rules: Annotated[tuple[ClassRule, ...], AfterValidator(_of_known)] = Field(
         default=(), description="Rules; the first one that matches a resource sets its class."
     )
     acknowledge: tuple[Acknowledgement, ...] = Field(

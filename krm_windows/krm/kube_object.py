@@ -102,9 +102,7 @@ class KubeObject:
         if self.column is not None and isinstance(root, Sequence):
             root = root.items[0]
         if not isinstance(root, Mapping):
-            # A marker of Git's alone, between two documents, is a text.
-            conflict = layout.merge_conflict(self._decoded())
-            raise conflict or InputError("an object must be a mapping", root.line, root.column)
+            raise InputError("an object must be a mapping", root.line, root.column)
         return root
 
     @property
@@ -185,9 +183,8 @@ class KubeObject:
         Makes missing mappings; raises EditError where the path leads through something that is no
         mapping or list.
         """
-        text = self._editable()
         try:
-            edited = edits.set_value(text, self._path(path), content)
+            edited = edits.set_value(self._editable(), self._path(path), content)
         # A key that occurs twice, which no edit leaves behind.
         except InputError as error:
             raise self._in_input(error) from error

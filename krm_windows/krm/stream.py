@@ -77,10 +77,6 @@ class Entry(KubeObject):
             return writer.render(value(self._entry))
         return self._text
 
-    def _editable(self) -> str:
-        # It shares no anchor with others: its own text has none.
-        return self._decoded()
-
 
 def opened(data: bytes) -> list[KubeObject]:
     """Give the objects of a stream, those of lists one by one, as kustomize opens them.

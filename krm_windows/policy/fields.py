@@ -54,8 +54,6 @@ _FIELD_PATH = r"^spec(\.[A-Za-z][A-Za-z0-9]*)+$"
 _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 # Days, hours and minutes in this order, and at least one of them.
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
-# A duration of zeros only is none.
-_NOTHING = {"pattern": "^[0dhm]*$"}
 
 
 def _with_others(schema: Schema) -> None:
@@ -214,7 +212,7 @@ OnceEnd = Annotated[Moment[datetime | time], _at(Role.ONCE_END, "2026-12-22T12:0
 Deadline = Annotated[Moment[datetime], _at(Role.DEADLINE, "2026-12-31")]
 Duration = Annotated[
     timedelta,
-    Leaf(_duration, {"type": "string", "pattern": _LENGTH, "not": _NOTHING, "examples": ["4h"]}),
+    Leaf(_duration, {"type": "string", "pattern": _LENGTH, "examples": ["4h"]}),
 ]
 Margin = Annotated[
     timedelta | Literal["auto"],

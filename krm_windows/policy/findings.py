@@ -16,8 +16,6 @@ from krm_windows.rules import Rule
 # was not mistyped.
 LONGEST_WORD = 100
 MOST_KNOWN = 100
-# Flux' `postBuild`, envsubst and shells.
-_VARIABLE = "${"
 
 
 class Finding(NamedTuple):
@@ -38,11 +36,6 @@ class Finding(NamedTuple):
         message = self.must
         if self.current is not None:
             message += f', got "{self.current}"'
-            # What Helm and others would have put in the place of it.
-            if "{{" in self.current:
-                message += ", which is an unrendered template"
-            elif _VARIABLE in self.current:
-                message += ", which is an unreplaced variable"
         if self.proposed is not None:
             message += f'; did you mean "{self.proposed}"?'
         return message

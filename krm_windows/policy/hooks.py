@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from krm_windows import rules
 from krm_windows.policy import fields
 from krm_windows.policy.findings import Finding, RefusedError, raise_for
-from krm_windows.policy.parts import Part, one_of
+from krm_windows.policy.parts import Part
 from krm_windows.policy.resources import Resources
 
 
@@ -20,7 +20,7 @@ class KeyRef(Part):
     key: fields.Text = Field(description="The key in the object.", examples=["token"])
 
 
-class ValueFrom(Part, json_schema_extra=one_of("secretKeyRef", "configMapKeyRef")):
+class ValueFrom(Part):
     """Where a variable's value comes from."""
 
     secret_key_ref: KeyRef | None = Field(default=None, description="A Secret's key.")
@@ -36,7 +36,7 @@ class ValueFrom(Part, json_schema_extra=one_of("secretKeyRef", "configMapKeyRef"
 
 
 # EnvVar of core/v1, without the sources that say something of the Pod itself.
-class Variable(Part, json_schema_extra=one_of("value", "valueFrom")):
+class Variable(Part):
     """An environment variable of a hook, written as in a Pod."""
 
     name: fields.VariableName = Field(description="The variable's name.", examples=["TARGET_URL"])

@@ -21,7 +21,7 @@ from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
-from krm_windows.policy.parts import Part, Schema, context, one_of
+from krm_windows.policy.parts import Part, context
 from krm_windows.policy.resources import Resources
 from krm_windows.policy.targets import TargetSelector, not_repeated
 from krm_windows.schedule.recurrence import Recurrence
@@ -40,21 +40,6 @@ class Metadata(fields.ObjectMeta):
     namespace: fields.Label = Field(
         description="The namespace of the Jobs and the ServiceAccount.", examples=["flux-system"]
     )
-
-
-_ONLY_NULL: Schema = {"additionalProperties": {"type": "null"}}
-# Windows are needed unless the policy says what holds without: open but for freezes, or closed but
-# for overrides.
-_NO_WINDOWS: Schema = {
-    "if": {"properties": {"outsideWindows": {"const": "Open"}}, "required": ["outsideWindows"]},
-    "then": {"properties": {"windows": _ONLY_NULL}},
-    "else": {
-        "anyOf": [
-            {"required": ["outsideWindows"]},
-            {"properties": {"windows": {"not": _ONLY_NULL}}, "required": ["windows"]},
-        ]
-    },
-}
 
 
 class CronJobNames(Part):
@@ -112,7 +97,7 @@ class _Lasting(Part):
         return self
 
 
-class Window(_Lasting, json_schema_extra=one_of("closes", "duration")):
+class Window(_Lasting):
     """A time when changes may reach the cluster: from `opens` until `closes`, or for `duration`."""
 
     opens: fields.Begin = Field(description="The moment at which it opens.")
@@ -132,7 +117,7 @@ class Window(_Lasting, json_schema_extra=one_of("closes", "duration")):
         return Span(self.opens, self.closes, self.duration, "closes")
 
 
-class Freeze(_Lasting, json_schema_extra=one_of("ends", "duration")):
+class Freeze(_Lasting):
     """A time when nothing may reach the cluster, whatever the windows say."""
 
     starts: fields.Begin = Field(description="The moment at which it begins.")
@@ -186,14 +171,9 @@ class Override(_Lasting):
 
 # What a run takes at 1,000 targets (docs/reference/limits.md).
 _LEAST_MEMORY = quantities.read("48Mi")
-# Only of an image that is named by its digest is it certain which program it has.
-_IMAGE_BY_DIGEST: dict[str, Schema] = {
-    "if": {"properties": {"program": {"const": "Image"}}, "required": ["program"]},
-    "then": {"required": ["image"], "properties": {"image": {"pattern": "@sha256:"}}},
-}
 
 
-class Actuator(Part, json_schema_extra=_IMAGE_BY_DIGEST):
+class Actuator(Part):
     """What turns the targets in the cluster."""
 
     type: Literal["Gate", "Kubectl"] = Field(
@@ -273,7 +253,7 @@ def _not_shared(windows: dict[str, Window]) -> dict[str, Window]:
     return windows
 
 
-class Spec(Part, json_schema_extra=_NO_WINDOWS):
+class Spec(Part):
     """When changes may reach which objects."""
 
     time_zone: fields.TimeZone = Field(

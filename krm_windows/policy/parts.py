@@ -89,11 +89,6 @@ class Part(
         )
 
 
-def one_of(*names: str) -> Schema:
-    """Say in a schema that exactly one of these fields is given."""
-    return {"oneOf": [{"required": [name]} for name in names]}
-
-
 def context(info: ValidationInfo) -> Context:
     """Return the context of a validation, an empty one where a part is made in a program."""
     return info.context or Context()

@@ -1,7 +1,6 @@
 """The part of the API that names what is gated, and which kinds can be."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -9,38 +8,10 @@ from pydantic import Field, ValidationInfo, model_validator
 from krm_windows import gateable, rules
 from krm_windows.policy import fields
 from krm_windows.policy.findings import Finding, closest, raise_for
-from krm_windows.policy.parts import Part, Schema, context, one_of
-
-# What the table says something of, good or bad; the rest has to say it itself.
-_KNOWN_KINDS = {row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED}
-# A kind outside of the table has to say where its objects and their field are.
-_UNKNOWN_KIND: Schema = {
-    "if": {"properties": {"kind": {"enum": sorted(_KNOWN_KINDS)}}},
-    "else": {"required": ["apiVersion", "resource", "suspendField", "trueMeans"]},
-}
+from krm_windows.policy.parts import Part, context
 
 
-def _of_groups(groups: Iterable[str]) -> str:
-    """Return the pattern of an `apiVersion` of any of these groups, or of those below them."""
-    named = "|".join(re.escape(group) for group in groups if group)
-    return rf"^(v[^/]*$|([^/]*\.)?({named})/)"
-
-
-# No kind of these groups is ever a target (`target-privileged`, `target-cluster-scoped`).
-_OF_REFUSED_GROUP: Schema = {
-    "type": "string",
-    "pattern": _of_groups(
-        (*(row.group for row in gateable.PRIVILEGED), *gateable.CLUSTER_GROUPS),
-    ),
-}
-_NEVER: Schema = {
-    "not": {"properties": {"apiVersion": _OF_REFUSED_GROUP}, "required": ["apiVersion"]}
-}
-
-
-class TargetSelector(
-    Part, json_schema_extra=one_of("names", "matchLabels") | _UNKNOWN_KIND | _NEVER
-):
+class TargetSelector(Part):
     """Objects that the windows gate: of one kind, by name or by label."""
 
     kind: fields.Text = Field(description="The kind.", examples=["Kustomization"])

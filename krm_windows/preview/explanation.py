@@ -6,9 +6,9 @@ A sentence for each rule, every moment as it is resolved, and what wins over wha
 from collections.abc import Iterator
 from datetime import UTC, time, tzinfo
 
-from krm_windows.policy.days import days
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.moments import Value
+from krm_windows.policy.phrases import days
 from krm_windows.preview import templating
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown, stamp

@@ -5,14 +5,14 @@ On a new cluster nobody has created the namespaces of all targets, nor the defin
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from posixpath import normpath
 
 from krm_windows import rules
 from krm_windows.emit import Manifest, delivery, identity, names
 from krm_windows.flux import artifacts
-from krm_windows.flux.sources import NAME, OPERATOR, below
+from krm_windows.flux.sources import OPERATOR, below
 from krm_windows.gateable import KUSTOMIZE, group_of
 from krm_windows.krm import KubeObject, render
 from krm_windows.plan.model import Plan
@@ -51,12 +51,11 @@ class Delivery:
     """How Flux delivers a directory.
 
     `item` is the Flux Kustomization that applies it, or a directory above it; `path` is where it is
-    in the source. It `is_assumed` where no object says so.
+    in the source.
     """
 
     item: KubeObject
     path: str
-    is_assumed: bool = False
 
     def kustomizations(self, plan: Plan, folders: Folders) -> list[Manifest]:
         """Return a Flux Kustomization for each directory of what is apart.
@@ -81,43 +80,20 @@ class Delivery:
 def find(items: Sequence[KubeObject], directory: str | None) -> Delivery | None:
     """Return how a directory of a repository is delivered, by the objects of a cluster.
 
-    That is the Flux Kustomization with the innermost path at or above it, or else the one that
-    `flux bootstrap` creates. None where there is none, or where what it applies is on another
-    cluster, on which Flux does not run.
+    That is the Flux Kustomization with the innermost path at or above it. None where there is none,
+    or where what it applies is on another cluster, on which Flux does not run.
     """
-    deliverers = list(_deliverers(items))
     # The top of any repository may be what a `.` means. So only what Flux was bootstrapped with is
     # believed, which is named after its namespace.
     found = [
         given(item, directory)
-        for item in deliverers
+        for item in _deliverers(items)
         if _path(item) != "." or item.name == item.namespace
     ]
     innermost = max(filter(None, found), key=lambda each: len(_path(each.item)), default=None)
-    if innermost is not None:
-        return innermost if innermost.item.get("spec", "kubeConfig") is None else None
-    # Where it is there, it delivers another directory.
-    if any((item.namespace, item.name) == (NAME, NAME) for item in deliverers):
+    if innermost is None or innermost.item.get("spec", "kubeConfig") is not None:
         return None
-    # A repository of which nobody has bootstrapped a cluster yet may name the source all the same.
-    assumed = given(_kustomization(NAME, NAME, ".", "GitRepository"), directory)
-    if assumed is None or not any(map(_is_of_bootstrap, items)):
-        return None
-    return replace(assumed, is_assumed=True)
-
-
-def _is_of_bootstrap(item: KubeObject) -> bool:
-    """Whether an object of Flux has the source that `flux bootstrap` creates.
-
-    A Kustomization names one, an ArtifactGenerator lists those that it puts together.
-    """
-    listed = item.get("spec", "sources")
-    sources = [item.get("spec", "sourceRef"), *(listed if isinstance(listed, list) else ())]
-    wanted = {"kind": "GitRepository", "name": NAME, "namespace": NAME}.items()
-    own = {"namespace": item.namespace}
-    return group_of(item.api_version).endswith(".fluxcd.io") and any(
-        wanted <= {**own, **each}.items() for each in sources if isinstance(each, dict)
-    )
+    return innermost
 
 
 def given(item: KubeObject, directory: str | None) -> Delivery | None:
@@ -168,17 +144,10 @@ def _kustomization(name: str, namespace: str, path: object, source: object) -> K
 
 
 def check(plan: Plan, manifests: Iterable[Manifest], delivery: Delivery | None) -> list[Result]:
-    """Say of what should be apart that it is not, or by what that is assumed to be delivered."""
+    """Say of what should be apart that it is not."""
     _, folders = split(plan, manifests)
-    if not folders or (delivery and not delivery.is_assumed):
+    if not folders or delivery:
         return []
-    if delivery:
-        message = (
-            f"no Flux Kustomization is seen that delivers the windows: {NAME}/{NAME} is assumed, "
-            "as created by `flux bootstrap`; if it is another one, name it by "
-            "--flux-kustomizations FILE, or show it by --resources DIR"
-        )
-        return [rules.SOURCE_ASSUMED.result(message, path="spec.targets")]
     needs = []
     for first, *_ in folders.values():
         kind, namespace, _ = identity(first)

@@ -90,7 +90,7 @@ def test_a_patch_reads_like_what_it_says(run: Run) -> None:
       name: change-open-change
       namespace: flux-system
       annotations:
-        krm-windows.dev/window: "opens change: Monday to Thursday 08:00 until 17:00, Europe/Berlin"
+        krm-windows.dev/window: "opens change: Mon-Thu 08:00 until 17:00, Europe/Berlin"
     spec:
       schedule: "0 8 * * 1-4"
       timeZone: Europe/Berlin

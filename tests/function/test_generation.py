@@ -134,8 +134,8 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
     known = {
         "0 8 * * 1",
         "30 8 * * 1",
-        "Monday 08:00",
-        "Monday 08:30",
+        "Mon 08:00",
+        "Mon 08:30",
         ' windows.office"',
         "week-apply-",
         "sha256-",

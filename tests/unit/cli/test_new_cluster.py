@@ -61,7 +61,6 @@ metadata:
 spec:
 {SPEC}"""
 TOGETHER = "(delivered-together)"
-OWN = "name: cert-manager, namespace: cert-manager"
 FLEET = POLICY + "  clusters: {prod: {}, test: {}}\n"
 
 
@@ -236,6 +235,8 @@ def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None
         ROOT.replace("clusters/prod", "clusters/product"),
         # The top of whichever repository.
         ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"),
+        # Nobody has bootstrapped a cluster from it yet.
+        APPS,
         # On another cluster Flux does not run.
         f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n",
     ],
@@ -249,58 +250,6 @@ def test_what_does_not_deliver_it_is_not_taken(
         lay({"clusters/prod/apps.yaml": APPS.replace("name: flux-system}", "name: x}")})
     assert render("--resources", "clusters/prod") == 0
     assert TOGETHER in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("fleet", [True, False])
-def test_what_bootstrap_will_create_is_assumed(
-    *, fleet: bool, repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As `check --repo` does, in a repository that nobody has bootstrapped a cluster from yet."""
-    (repository / "clusters/prod/flux-system/gotk-sync.yaml").unlink()
-    # Many an application is named as its namespace is; only Flux's own is what bootstrap makes.
-    lay({"clusters/prod/own.yaml": APPS.replace("name: apps, namespace: flux-system", OWN)})
-    if fleet:
-        lay({"fleet.yaml": POLICY + "  clusters: {prod: {}}\n"})
-        options = ["--all-clusters", "--resources", "clusters/{cluster}"]
-        assert render(*options, policy="fleet.yaml", to="week") == 0
-    else:
-        assert render("--resources", "clusters/prod") == 0
-    said = capsys.readouterr().err
-    assert "flux-system/flux-system is assumed" in said
-    assert TOGETHER not in said
-    [folder] = repository.glob("**/namespace-shop")
-    beside = str(folder.parents[1]) if fleet else None
-    check_apart(str(folder.parent), folder.parent.relative_to(repository).as_posix(), beside)
-
-
-# As in fluxcd/flux2-kustomize-helm-example since Flux 2.7.
-GENERATED = """\
-apiVersion: source.extensions.fluxcd.io/v1beta1
-kind: ArtifactGenerator
-metadata: {name: flux-system, namespace: flux-system}
-spec:
-  sources: [{alias: monorepo, kind: GitRepository, name: flux-system}]
-  artifacts:
-  - {name: apps, copy: [{from: "@monorepo/apps/**", to: "@artifact/"}]}
-"""
-
-
-@pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("generated", [False, True])
-def test_init_before_bootstrap(*, generated: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it writes comes up on a new cluster."""
-    for path in ("policy.yaml", "fleet.yaml", "clusters/prod/flux-system/gotk-sync.yaml"):
-        Path(path).unlink()
-    if generated:
-        source = "kind: ExternalArtifact, name: apps}"
-        text = APPS.replace("kind: GitRepository, name: flux-system}", source)
-        lay({"clusters/prod/apps.yaml": text.replace("./apps", "./")})
-        lay({"clusters/prod/artifacts.yaml": GENERATED})
-    assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
-    check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
-    capsys.readouterr()
-    assert main(["check", "--repo", "."]) == 0
-    assert "error" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("repository")

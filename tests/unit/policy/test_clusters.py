@@ -48,7 +48,7 @@ def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
     assert policy is not None
     assert policy.spec.build_for == "edge"
     assert list(policy.spec.windows) == ["week"]
-    assert policy.spec.windows["week"].words() == "Monday 08:00 to Friday 12:00"
+    assert policy.spec.windows["week"].words() == "Mon 08:00 to Fri 12:00"
     assert policy.spec.freezes == {}
 
 

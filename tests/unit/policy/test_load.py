@@ -75,7 +75,7 @@ def test_a_policy_as_in_the_design() -> None:
     ).spec
     assert isinstance(spec.windows["working-week"].opens.value, Recurrence)
     assert spec.windows["nights"].ends_at == timedelta(hours=4)
-    assert spec.windows["nights"].words() == "Monday to Friday 22:00 for 4 hours"
+    assert spec.windows["nights"].words() == "Mon-Fri 22:00 for 4 hours"
     assert spec.freezes["christmas"].ends_at == datetime(2027, 1, 4)
     assert spec.freezes["christmas"].words() == "2026-12-20 to 2027-01-03"
     assert spec.overrides["cve"].ends_at == time(12)

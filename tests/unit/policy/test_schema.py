@@ -38,9 +38,10 @@ VALIDATOR = jsonschema.Draft202012Validator(schema.json_schema(WindowPolicy))
 BEYOND_A_SCHEMA = re.compile(
     "too-many|moment-.*|cron-.*|cronjob-shared|duration-syntax|end-(one-off|instant|order)"
     "|ends-meet|time-zone|target-(duplicate|elsewhere|kind|cluster-scoped)|network-policy|cluster-unknown"
+    "|end-choice|outside-windows|target-(privileged|selector)|program-image|hook-value"
     "|kubectl-field|hook-(namespace|none|rollback)|suspend-field|quantity-syntax|resources"
 )
-AFTER_A_MERGE = re.compile("field-required|end-choice|outside-windows")
+AFTER_A_MERGE = re.compile("field-required")
 
 
 def test_the_schema_is_one() -> None:
