@@ -20,7 +20,7 @@ class Report:
     """What was found on a policy, a repository, or a file that cannot be read.
 
     `name` is what was looked at, `heading` the same with how it was looked at, and `head` what
-    JSON says of it. Of a policy, `item`, are its name and the `clusters` that have it alike; there
+    JSON says of it. Of a policy are its name and the `clusters` that have it alike; there
     are none where it is audited as it is.
     """
 
@@ -30,7 +30,6 @@ class Report:
     results: tuple[Result, ...]
     policy: str = ""
     clusters: tuple[str, ...] = ()
-    item: KubeObject | None = None
 
     def scope(self, result: Result) -> str:
         """Return what a result was found on: a policy with its clusters, an object, or a file."""
@@ -53,7 +52,6 @@ class Report:
 
 
 def on_policy(
-    item: KubeObject,
     policy: str,
     clusters: tuple[str, ...],
     days: tuple[date, date],
@@ -64,7 +62,7 @@ def on_policy(
     first, last = days
     heading = f"{name}, {first} to {last}, zone rules {zones.release()}"
     head = {"policy": policy, "clusters": clusters, **_audited(days)}
-    return Report(name, heading, head, results, policy, clusters, item)
+    return Report(name, heading, head, results, policy, clusters)
 
 
 def on_unreadable(file: str, days: tuple[date, date], result: Result) -> Report:

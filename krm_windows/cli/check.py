@@ -1,7 +1,6 @@
 """`krm-windows check`: what a reviewer should know of a policy or a whole repository."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -9,14 +8,12 @@ from pathlib import Path
 from krm_windows import rules
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
-from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report, on_unreadable
 from krm_windows.cli import cluster_resources, inputs, output, previews, report, repository, times
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.fleet import audit, overlaps
-from krm_windows.fleet.existing import ExistingOutput
+from krm_windows.fleet import audit
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview.versions import Choice
 from krm_windows.results import File, Place, fails
@@ -102,7 +99,12 @@ def _found(arguments: argparse.Namespace) -> list[Report]:
                 raise
             found.append(_unreadable(error, path, scope))
     items = cluster_resources.read(arguments.resources)
-    return [*found, *_reports(configs, items, scope, arguments)]
+    choice = Choice(arguments.cluster, every=arguments.all_clusters)
+    for path, config in configs.items():
+        for each in audit.reports(config, items, choice, scope):
+            results = report.located(each.results, {path: config}, arguments.resources)
+            found.append(replace(each, results=tuple(results)))
+    return found
 
 
 def _unreadable(error: InputError, path: str, scope: Scope) -> Report:
@@ -112,33 +114,6 @@ def _unreadable(error: InputError, path: str, scope: Scope) -> Report:
         place = Place(error.line or 1, error.column or 1)
         result = result._replace(file=File(path=Path(path).as_posix())).at(place)
     return on_unreadable(path, scope.days(UTC), result)
-
-
-def _reports(
-    configs: Mapping[str, KubeObject],
-    items: list[KubeObject],
-    scope: Scope,
-    arguments: argparse.Namespace,
-) -> Iterator[Report]:
-    """Yield the reports on the policies that can be read."""
-    choice = Choice(arguments.cluster, every=arguments.all_clusters)
-    # Policies are compared with each other, and with those that were rendered before beside them.
-    shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
-    for path, config in configs.items():
-        for each in audit.reports(config, items, choice, scope):
-            whole = overlaps.added(each, shared)
-            results = report.located(whole.results, {path: config}, arguments.resources)
-            yield replace(whole, results=tuple(results))
-
-
-def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
-    """Return what was rendered anywhere around the files of some policies, each once."""
-    # A dict and not a set keeps the order of the command line, and so that of the findings.
-    folders = dict.fromkeys(Path(path).parent for path in policies if path != inputs.STDIN)
-    found: dict[Claim, None] = {}
-    for folder in folders:
-        found |= dict.fromkeys(ExistingOutput(folder / "windows").claims)
-    return found
 
 
 def _years(text: str) -> int:

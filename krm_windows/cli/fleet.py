@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from krm_windows import render
-from krm_windows.cli import cluster_resources, inputs
+from krm_windows.cli import cluster_resources
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.fleet.output import FleetOutput, Outcome
@@ -16,16 +16,13 @@ from krm_windows.fleet.rendering import Fleet, FleetPolicy
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render import apart, command, layout
 from krm_windows.render.command import CLUSTER
-from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
 from krm_windows.system import tops
 from krm_windows.system.files import first_line
 
 # What a fleet is rendered to, below its directory: files of ours that are about to be written
 # again.
-_OWN = re.compile(
-    f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
-)
+_OWN = re.compile(f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/{layout.WINDOW}/.*")
 
 
 def outcomes(
@@ -56,12 +53,8 @@ def outcomes(
 def _fleet(
     arguments: argparse.Namespace, policies: tuple[FleetPolicy, ...], clusters: tuple[str, ...]
 ) -> Fleet:
-    # How it is delivered is looked for among resources where no template says it.
+    # How it is delivered is looked for among resources.
     sees = arguments.resources is not None
-    delivery = template(arguments.flux_kustomizations)
-    place = None
-    if sees and delivery is None:
-        place = apart.place(arguments.output_dir)
     resources = _resources(arguments.resources)
     return Fleet(
         policies=policies,
@@ -71,8 +64,7 @@ def _fleet(
         # Only with `{cluster}` in the path does each cluster have resources of its own.
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
-        delivery=delivery,
-        place=place,
+        place=apart.place(arguments.output_dir) if sees else None,
         existing=_existing(arguments.output_dir, resources),
         command=command.called(arguments, tops.top),
     )
@@ -110,13 +102,3 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
 def _is_rendered(file: Path) -> bool:
     # Our own output among the resources would be taken for objects that were there before.
     return render.is_header(first_line(file))
-
-
-def template(path: str | None) -> Template | None:
-    """Return the Flux Kustomization of a file; raises InputError where it holds no such."""
-    if not path:
-        return None
-    try:
-        return Template.of(inputs.only(path, "Kustomization"))
-    except InputError as error:
-        raise error.in_file(path) from error

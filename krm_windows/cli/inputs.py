@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from krm_windows import gateable
+from krm_windows.gateable import group_of
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import InputError, KubeObject, layout, opened
 from krm_windows.policy.model import KIND
@@ -52,6 +54,16 @@ def only(path: str, kind: str) -> KubeObject:
         else f"{must}, found {kinds}"
     )
     raise InputError(message, item.lines_above + item.node.line, item.node.column, path)
+
+
+def flux_kustomization(path: str) -> KubeObject:
+    """Return the one Flux Kustomization of a file; raises InputError where it holds no such."""
+    item = only(path, "Kustomization")
+    if group_of(item.api_version) != gateable.KUSTOMIZE:
+        raise InputError(
+            f"must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version}", file=path
+        )
+    return item
 
 
 def resources(path: str, *, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:

@@ -53,8 +53,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    if arguments.all_clusters and arguments.cluster is not None:
-        raise UsageError("--cluster and --all-clusters cannot be used together")
+    if arguments.all_clusters and (arguments.cluster or arguments.flux_kustomization):
+        raise UsageError(
+            "--all-clusters and --cluster or --flux-kustomization cannot be used together"
+        )
     if arguments.diff and not arguments.check:
         raise UsageError("--diff needs --check")
     policies = {path: inputs.policy(path) for path in arguments.policies}
@@ -196,14 +198,14 @@ def _rendered(
 def _delivery(items: list[KubeObject], arguments: argparse.Namespace) -> Delivery | None:
     """Return how Flux delivers the output, as far as the command line says it."""
     place = apart.place(arguments.output_dir)
-    file = arguments.flux_kustomizations
-    template = fleet.template(file)
-    if template is None:
+    file = arguments.flux_kustomization
+    if file is None:
         return apart.find(items, place)
-    found = apart.given(template.item, place)
+    item = inputs.flux_kustomization(file)
+    found = apart.given(item, place)
     if found is None:
         raise InputError(
             f"{file}: its spec.path must be {arguments.output_dir} or a directory above it, as it "
-            f"is in the source, found {template.item.get('spec', 'path')}"
+            f"is in the source, found {item.get('spec', 'path')}"
         )
     return found

@@ -12,7 +12,7 @@ from krm_windows import rules
 from krm_windows.checks import class_moves
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
-from krm_windows.cli import builds, destinations, fleet, inputs, output, report
+from krm_windows.cli import builds, destinations, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
@@ -102,8 +102,8 @@ def _write(
     results: Iterable[Result],
     arguments: argparse.Namespace,
 ) -> ExitCode:
-    given = fleet.template(arguments.flux_kustomization)
-    template = given.item if given else None
+    file = arguments.flux_kustomization
+    template = inputs.flux_kustomization(file) if file else None
     files = split.files(config.name, spec, partition, template)
     folder = Folder(arguments.output_dir, split.header(config.name).__eq__, inner=_CLASSES)
     # All reasons against writing are collected first; a person mends them in one go.

@@ -93,7 +93,7 @@ def _report(config: KubeObject, version: _Version, clusters: Iterable[str], scop
         found = _audited(plan, interval, replace(scope, first=days[0]))
         results = (*results, *about(config, list(found)))
     policy = named(config.namespace, config.name)
-    return on_policy(config, policy, tuple(clusters), days, tuple(sort(results)))
+    return on_policy(policy, tuple(clusters), days, tuple(sort(results)))
 
 
 def _version(

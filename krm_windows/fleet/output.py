@@ -9,12 +9,9 @@ from posixpath import dirname
 
 from krm_windows import render
 from krm_windows.fleet.rendering import Files, Fleet
-from krm_windows.flux.sources import NAME
-from krm_windows.krm import InputError
 from krm_windows.render import layout as paths
 from krm_windows.results import Result, fails
 from krm_windows.system.files import Changes, Folder, folders, stale
-from krm_windows.system.reading import is_kustomization
 
 # As a timetable has it: `"release": "2026a"`.
 _RELEASE = re.compile(rb'krm-windows\.dev/zone-data: "?\d{4}[a-z]+"?')
@@ -110,9 +107,6 @@ class FleetOutput:
         # A single error or, if strict, warning leaves the files of this cluster as they are.
         if files is None or fails(results, strict=self.strict):
             return Outcome(name, results)
-        # Two Kustomizations for one tree would undo each other's pruning.
-        if files and self.fleet.delivery:
-            self._refuse_doubled(name)
         return Outcome.of(branch, files, name, results)
 
     @cached_property
@@ -120,21 +114,7 @@ class FleetOutput:
         return frozenset(self.fleet.clusters)
 
     def _branch(self, name: str) -> Folder:
-        return Folder(self.output, render.is_header, branches=paths.branches(name))
-
-    def _refuse_doubled(self, name: str) -> None:
-        """Refuse a delivery of what Flux delivers already.
-
-        It applies all that is where it was bootstrapped, listed or not.
-        """
-        folder = self.output / paths.CLUSTERS / name
-        if not (folder / NAME).is_dir() or is_kustomization(folder):
-            return
-        raise InputError(
-            f"{folder}: Flux was bootstrapped here and applies everything in it, so the windows "
-            "would be delivered twice; render into another directory, or remove "
-            "--flux-kustomizations"
-        )
+        return Folder(self.output, render.is_header, branches=(paths.directory(name),))
 
 
 def _of_any_release(files: Files) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from posixpath import normpath
 
 from krm_windows import emit, rules
-from krm_windows.checks import delivery, overlap, policy_changes, readonly, zone_release
+from krm_windows.checks import overlap, policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import timetables
 from krm_windows.fleet.existing import ExistingOutput
@@ -23,7 +23,6 @@ from krm_windows.render import apart, overlay
 from krm_windows.render import layout as paths
 from krm_windows.render.apart import Delivery
 from krm_windows.render.command import RenderCommand, signed
-from krm_windows.render.delivery import Template
 from krm_windows.render.layout import PolicyOutput
 from krm_windows.results import Result, fails
 
@@ -71,7 +70,6 @@ class Fleet:
     sees: bool = False
     apart: bool = False
     uninstalls: bool = False
-    delivery: Template | None = None
     place: str | None = None
     existing: ExistingOutput | None = None
     command: RenderCommand | None = None
@@ -156,9 +154,6 @@ class Fleet:
         outputs: Sequence[PolicyOutput],
     ) -> dict[str, bytes]:
         files = paths.overlays(cluster, outputs, self._waiting)
-        if self.delivery:
-            # In a directory beside the windows, and so not in the kustomization that it delivers.
-            files.update(self.delivery.files(cluster, outputs))
         return signed(files, self.command)
 
     @cached_property
@@ -186,11 +181,6 @@ class Fleet:
         if made is None:
             return None, results
         plan, manifests = made
-        if self.delivery:
-            # Closed by the policy that it delivers, it would deliver nothing any more.
-            results += delivery.hindered(self.delivery.item, plan.timetable.targets)
-            if fails(results):
-                return None, results
         slug = self.slugs[policy.name]
         output = PolicyOutput(slug, plan, manifests)
         delivered = self._delivered(slug, cluster, items)
@@ -205,8 +195,6 @@ class Fleet:
         self, slug: str, cluster: str | None, items: list[KubeObject]
     ) -> Delivery | None:
         """Return how the directory of a policy is delivered, of the base as of no cluster."""
-        if self.delivery:
-            return Delivery(self.delivery.item, f"{self.delivery.path(cluster or '')}/{slug}")
         if not cluster or self.place is None:
             return None
         directory = normpath(f"{self.place}/{paths.directory(cluster)}/{slug}")
@@ -215,14 +203,9 @@ class Fleet:
     def _split(self, output: PolicyOutput, found: Delivery | None) -> PolicyOutput:
         """Return a policy's output with what is delivered by itself; a base has none of that."""
         together, folders = apart.split(output.plan, output.manifests)
-        delivering: list[emit.Manifest] = []
         if found:
-            delivering = found.kustomizations(output.plan, folders)
-        # Beside the Kustomization that delivers the windows, or else among these.
-        if not self.delivery:
-            together += delivering
-            delivering = []
-        return PolicyOutput(output.slug, output.plan, together, folders, delivering)
+            together += found.kustomizations(output.plan, folders)
+        return PolicyOutput(output.slug, output.plan, together, folders)
 
 
 def planned(

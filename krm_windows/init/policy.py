@@ -79,7 +79,7 @@ class Draft:
         words = ["krm-windows", "render", self.file, "--output-dir", self.rendered]
         words += ["--resources", self.directory]
         if self.delivery:
-            words += ["--flux-kustomizations", self.delivery]
+            words += ["--flux-kustomization", self.delivery]
         return shlex.join(words)
 
 

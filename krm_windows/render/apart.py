@@ -157,7 +157,7 @@ def check(plan: Plan, manifests: Iterable[Manifest], delivery: Delivery | None) 
         f"objects that need {' and '.join(needs)} are applied together with the windows: as long "
         "as that does not exist, as on a new cluster, Flux applies none of the windows, nor what "
         "else the same Kustomization applies; so that they are delivered by themselves, name the "
-        "Flux Kustomization that delivers the windows by --flux-kustomizations FILE, or show it by "
+        "Flux Kustomization that delivers the windows by --flux-kustomization FILE, or show it by "
         "--resources DIR"
     )
     return [rules.DELIVERED_TOGETHER.result(message, path="spec.targets")]

@@ -24,7 +24,7 @@ CLUSTER = "{cluster}"
 _KEY = "# krm-windows.dev/rendered-by: "
 # The arguments that are paths, beside the policies. In a line all are relative to the directory
 # that it is in.
-_PATHS = ("output_dir", "resources", "flux_kustomizations")
+_PATHS = ("output_dir", "resources", "flux_kustomization")
 # A line of a fleet names a policy in some dozen bytes; what is longer than this is none of ours.
 _LONGEST = 100_000
 
@@ -61,19 +61,15 @@ def options(parser: argparse.ArgumentParser) -> None:
             "annotations"
         ),
     )
-    group = parser.add_argument_group("many clusters at once")
-    group.add_argument(
+    parser.add_argument(
+        "--flux-kustomization",
+        metavar="FILE",
+        help="the file of the Flux Kustomization that delivers DIR (default: looked for)",
+    )
+    parser.add_argument(
         "--all-clusters",
         action="store_true",
         help="render a base, and patches of it for every cluster that the policies name",
-    )
-    group.add_argument(
-        "--flux-kustomizations",
-        metavar="FILE",
-        help=(
-            "for many clusters: also write a Flux Kustomization per cluster, using FILE as the "
-            "template; for one: the Flux Kustomization in FILE delivers DIR"
-        ),
     )
 
 

@@ -12,7 +12,6 @@ from krm_windows.render.patch import Object
 
 WINDOW = "reconciliation-window"
 CLUSTERS = "clusters"
-DELIVERY = "delivery"
 
 # From a cluster's directory up to the tree, and down to the base.
 _TO_BASE = f"../../../{WINDOW}"
@@ -23,14 +22,13 @@ class PolicyOutput:
     """A policy as a cluster has it (or the base, from some version of it).
 
     `slug` is the name of its directory, `manifests` are what it yields. What must not hold them up
-    is in `apart`, by directory, and `delivering` are the Flux Kustomizations of these.
+    is in `apart`, by directory.
     """
 
     slug: str
     plan: Plan
     manifests: Sequence[Manifest]
     apart: Folders = field(default_factory=dict)
-    delivering: Sequence[Manifest] = ()
 
 
 def slugs(policies: Iterable[str]) -> dict[str, str]:
@@ -49,16 +47,6 @@ def slugs(policies: Iterable[str]) -> dict[str, str]:
 def directory(cluster: str) -> str:
     """Return the directory of a cluster's windows, which is what Flux is pointed at."""
     return f"{CLUSTERS}/{cluster}/{WINDOW}"
-
-
-def branches(cluster: str) -> tuple[str, ...]:
-    """Return the directories of a cluster in which files are ours."""
-    return directory(cluster), f"{CLUSTERS}/{cluster}/{DELIVERY}"
-
-
-def kustomization(cluster: str) -> str:
-    """Return the path of the kustomization that builds all windows of a cluster."""
-    return f"{directory(cluster)}/{KUSTOMIZATION}"
 
 
 def reference(slug: str) -> str:

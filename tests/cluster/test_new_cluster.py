@@ -82,7 +82,7 @@ def spec(name: str, **more: object) -> dict[str, object]:
 
 def set_policy(env: Environment, policy: dict[str, object], *, commit: bool) -> None:
     """Render a policy as for what `fleet` delivers."""
-    env.policy(policy, "--flux-kustomizations", "cluster/fleet.yaml", commit=commit)
+    env.policy(policy, "--flux-kustomization", "cluster/fleet.yaml", commit=commit)
 
 
 def version(env: Environment, name: str) -> Callable[[], str | None]:

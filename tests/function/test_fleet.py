@@ -242,55 +242,6 @@ def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
         assert found == expected | {("flux-system", "sources-gate")}
 
 
-def test_the_delivery_of_each_cluster(run: Run, tool: Callable[[str], Path]) -> None:
-    """A Kustomization with the path of its windows; `prune` unless the template says it."""
-    Path("template.yaml").write_text(TEMPLATE)
-    assert run("--flux-kustomizations", "template.yaml") == 0
-    [found] = built(tool("kustomize"), Path("tree/clusters/berlin/delivery")).values()
-    assert found["spec"] == {
-        "interval": "10m",
-        "path": "./windows/clusters/berlin/reconciliation-window",
-        "prune": True,
-        "sourceRef": {"kind": "GitRepository", "name": "flux-system"},
-    }
-    assert run() == 0
-    assert not Path("tree/clusters/berlin/delivery").exists()
-
-
-def test_what_flux_delivers_already_is_not_delivered_twice(run: Run, capsys: Caught) -> None:
-    """Where it was bootstrapped it applies whatever lies there, unless a kustomization lists it."""
-    Path("template.yaml").write_text(TEMPLATE)
-    Path("tree/clusters/berlin/flux-system").mkdir(parents=True)
-    assert run("--flux-kustomizations", "template.yaml") == 1
-    assert "delivered twice" in capsys.readouterr().err
-    Path("tree/clusters/berlin/kustomization.yaml").write_text("resources: [delivery]\n")
-    assert run("--flux-kustomizations", "template.yaml") == 0
-
-
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
-        ("kind: ConfigMap\n", "must contain exactly one Kustomization, found ConfigMap"),
-        (
-            TEMPLATE.replace("kustomize.toolkit.fluxcd.io/v1", "kustomize.config.k8s.io/v1"),
-            "must be a Kustomization of kustomize.toolkit.fluxcd.io",
-        ),
-        (TEMPLATE.replace("  interval: 10m\n", ""), "must have spec.interval"),
-        # What could lock itself out.
-        (
-            f"{TEMPLATE}  dependsOn: [{{name: infra}}]\n",
-            "must not gate Kustomization flux-system/infra",
-        ),
-    ],
-)
-def test_no_template(run: Run, template: str, said: str, capsys: Caught) -> None:
-    """Nothing is rendered."""
-    Path("template.yaml").write_text(template)
-    assert run("--flux-kustomizations", "template.yaml") == 1
-    assert said in capsys.readouterr().err
-    assert not Path("tree").exists()
-
-
 def test_what_a_change_forgets_is_demanded(run: Run, capsys: Caught) -> None:
     """In each cluster, from what was rendered before; a policy that was held open may go."""
     Path("second.yaml").write_text(SECOND)

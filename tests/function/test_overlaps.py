@@ -3,7 +3,6 @@
 By whatever command is given both, or finds one rendered.
 """
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -237,30 +236,3 @@ def test_verify_compares_all_policies_of_a_stream(run: Run) -> None:
     shutil.rmtree("a/out/b")
     Path("c/out").rename("a/out/b")
     assert "(two-policies)" not in run("verify", "a/out", "--policy", "a.yaml")
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_check_compares_all_policies(run: Run, form: str) -> None:
-    """Those that are given, for each cluster."""
-    said = run("check", policy("a", more=NORTH), policy("b", more=SOUTH_ELSE), "-o", form)
-    assert said.startswith("1 ")
-    assert "also gated by the policy flux-system/a on north" in said
-    assert "too on south" not in said
-    if form == "json":
-        assert [each["policy"] for each in json.loads(said[2:])] == [
-            "flux-system/a",
-            "flux-system/b",
-        ]
-
-
-def test_check_knows_what_was_rendered(run: Run) -> None:
-    """Around the policy's file, for a cluster that it names.
-
-    A policy that names none reaches all.
-    """
-    assert run("render", policy("a", more=NORTH), "--all-clusters", "--output-dir", "tree") == "0 "
-    assert "(two-policies)" not in run("check", "a.yaml")
-    assert "flux-system/a on north (tree/" in run(
-        "check", policy("b", more=NORTH), "--all-clusters"
-    )
-    assert "flux-system/a on north" in run("check", "a.yaml", policy("c"))

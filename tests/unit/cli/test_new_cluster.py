@@ -154,7 +154,7 @@ def test_init_names_a_root_that_is_elsewhere(
     assert main(["init", "--yes", "--time-zone", "UTC", "--clusters", "clusters/*"]) == 0
     commands = [line.strip() for line in capsys.readouterr().out.splitlines()]
     (command,) = [line for line in commands if line.startswith("krm-windows render")]
-    assert command.endswith(" --flux-kustomizations bootstrap/prod.yaml")
+    assert command.endswith(" --flux-kustomization bootstrap/prod.yaml")
     assert main(shlex.split(command)[1:]) == 0
     check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
 
@@ -175,7 +175,7 @@ def test_what_is_not_known_to_be_delivered_stays_together(
     assert "the namespace shop" in said
     assert ("of PrometheusRule" in said) is ("PrometheusRule" in spec)
     assert TOGETHER in said
-    assert "--flux-kustomizations FILE" in said
+    assert "--flux-kustomization FILE" in said
     assert namespaces("clusters/prod/week") >= {"flux-system", "shop"}
     # With what delivers it, all of that moves, and nothing is said.
     assert render("--resources", "clusters/prod") == 0
@@ -268,19 +268,17 @@ def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """By the file that `flux bootstrap` wrote, or one of its own; a wrong one is refused."""
     tenant = f"{ROOT}  serviceAccountName: week\n".replace("namespace: flux-system", "namespace: t")
     lay({"tenant.yaml": tenant, "other.yaml": ROOT.replace("prod", "test")})
-    assert render("--flux-kustomizations", "tenant.yaml") == 0
+    assert render("--flux-kustomization", "tenant.yaml") == 0
     (found,) = delivering("clusters/prod/week")
     assert found["metadata"]["namespace"] == "t"
     assert found["spec"]["serviceAccountName"] == "week"
-    assert render("--flux-kustomizations", "other.yaml") != 0
+    assert render("--flux-kustomization", "other.yaml") != 0
     assert "other.yaml: its spec.path must be clusters/prod/week" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("named", ["named", ""])
-def test_a_fleet_has_it_apart(named: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside the Kustomization that delivers the windows, or among them where others deliver."""
-    lay({"template.yaml": ROOT.replace("./clusters/prod", "./fleet")})
+def test_a_fleet_has_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each cluster, as its resources say how it is delivered."""
     lay(
         {
             "clusters/test/all.yaml": ROOT.replace("clusters/prod", "fleet/clusters/test")
@@ -292,15 +290,13 @@ def test_a_fleet_has_it_apart(named: str, capsys: pytest.CaptureFixture[str]) ->
         {"clusters/prod/flux-system/gotk-sync.yaml": ROOT.replace("./clusters", "./fleet/clusters")}
     )
     options = ["--resources", "clusters/{cluster}"]
-    if named:
-        options = ["--flux-kustomizations", "template.yaml"]
     options += ["--all-clusters"]
     assert render(*options, policy="fleet.yaml", to="fleet") == 0
     assert TOGETHER not in capsys.readouterr().err
     for cluster in ("prod", "test"):
         windows = f"fleet/clusters/{cluster}/reconciliation-window"
         assert namespaces(f"{windows}/week/namespace-shop") == {"shop"}
-        (found,) = delivering(f"fleet/clusters/{cluster}/delivery" if named else windows)
+        (found,) = delivering(windows)
         assert found["spec"]["path"] == f"./{windows}/week/namespace-shop"
         every = objects(windows)
         assert {each["metadata"].get("namespace") for each in every} <= {"flux-system", None}

@@ -41,7 +41,7 @@ LAYOUTS = {
     "one-directory": "--output-dir clusters/north/win --resources clusters/north",
     "of-a-cluster": "--output-dir clusters/south/win --cluster south",
     "overlays": "--output-dir fleet --all-clusters --resources 'clusters/{cluster}'",
-    "delivered": "--output-dir fleet --all-clusters --flux-kustomizations template.yaml",
+    "delivered": "--output-dir clusters/north/win --flux-kustomization clusters/north/sync.yaml",
     "several": "night.yaml --output-dir fleet --all-clusters",
     "uninstalled": "--output-dir clusters/north/win --uninstall",
 }
@@ -77,7 +77,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (folder / f"{name}.yaml").write_text(TARGET.format(name=name, path=name))
     for name in ("week", "night"):
         (tmp_path / f"{name}.yaml").write_text(POLICY.format(name=name))
-    (tmp_path / "template.yaml").write_text(TARGET.format(name="windows", path="fleet"))
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     # What is rendered needs no build, which would take most of the time.

@@ -83,7 +83,6 @@ def test_an_override_is_rendered_too(serve: Serve, git: Git, render: Any) -> Non
 LAYOUTS = {
     "one-directory": ("clusters/windows", "--resources", "clusters"),
     "overlays": ("fleet", "--all-clusters"),
-    "delivered": ("fleet", "--all-clusters", "--flux-kustomizations", "template.yaml"),
 }
 
 
@@ -92,11 +91,9 @@ def test_in_every_layout(
     serve: Serve,
     git: Git,
     render: Any,  # noqa: ANN401
-    repository: Path,
     layout: tuple[str, ...],
 ) -> None:
     """What was rendered says how; `render --check` finds nothing after a change."""
-    (repository / "template.yaml").write_text(APPS.replace("name: apps", "name: windows", 1))
     render(*layout)
     client = serve(renew=rendered.renew)
     assert stale(client) == [False]
@@ -136,10 +133,7 @@ def page(client: Any, query: str = "") -> str:  # noqa: ANN401
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "layout",
-    [
-        ("fleet", "--all-clusters", "--flux-kustomizations", "template.yaml"),
-        ("clusters/windows", "--cluster", "north", "--flux-kustomizations", "template.yaml"),
-    ],
+    [("clusters/windows", "--cluster", "north", "--flux-kustomization", "template.yaml")],
 )
 def test_what_is_delivered_by_itself_follows(
     serve: Serve,
