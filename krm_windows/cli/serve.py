@@ -8,6 +8,7 @@ from krm_windows.cli import output, rendered
 from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
+from krm_windows.system.directories import Directory
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +64,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     found = settings.read(arguments.config, given)
     windows = Windows(found, rendered.renew)
     ways = found.ways(windows.branch.person())
-    secret = access.kept_secret(windows.folder)
+    with windows.alone():
+        secret = access.kept_secret(Directory.named(windows.folder))
     made = application.make(windows, access.Access(ways, secret), Log(output.log_record))
 
     def started(host: str, port: int) -> None:

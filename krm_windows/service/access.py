@@ -1,16 +1,14 @@
 """Who calls, and what they may do: by a token, a JSON Web Token, or what a trusted proxy says."""
 
 import hashlib
-import hmac
 import ipaddress
-import os
 import re
 import secrets
 import stat
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
@@ -24,6 +22,7 @@ from starlette.requests import Request
 from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
 from krm_windows.service.problems import Problem
 from krm_windows.system import bounded
+from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Person
 
@@ -61,16 +60,11 @@ SCOPES = ",".join(Scope)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who calls: `name` is unique, `person` is the author of their commits.
-
-    `by_cookie` is for one whom a browser names by itself, so that a form has to prove that it is
-    ours.
-    """
+    """Somebody who calls: `name` is unique, `person` is the author of their commits."""
 
     name: str
     person: Person
     scopes: frozenset[Scope]
-    by_cookie: bool = False
 
     def may(self, scope: Scope) -> bool:
         """Say whether they may do what takes a scope."""
@@ -135,32 +129,13 @@ def new_token() -> str:
     return f"kw_{secrets.token_urlsafe(32)}"
 
 
-def kept_secret(folder: Path) -> bytes:
-    """Return the secret that is kept in a directory, made at the first time.
-
-    So a session, and a form that somebody is filling in, outlive a restart of the service. Where
-    nothing can be kept, it is a new one each time.
-    """
-    path = folder / "session-key"
-    made = secrets.token_bytes(_SECRET)
-    with suppress(OSError):
-        folder.mkdir(exist_ok=True)
-        with suppress(FileExistsError):
-            # Once, however many services begin at the same time.
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(made)
-        found = bounded.read_file(path, most=_SECRET)
-        # Nobody else may have read it, and it was not cut off.
-        if len(found) == _SECRET and not path.stat().st_mode & 0o077:
-            return found
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    caller: Caller
-    digest: str
+def kept_secret(folder: Directory) -> bytes:
+    """Return what sessions are signed with: kept in a directory, so that they outlive a restart."""
+    secret = folder.read("session-key")
+    if secret is None:
+        secret = secrets.token_bytes(_SECRET)
+        folder.put("session-key", secret, mode=0o600)
+    return secret
 
 
 class Access:
@@ -169,14 +144,14 @@ class Access:
     def __init__(self, ways: Ways, secret: bytes | None = None) -> None:
         """Take callers in some ways; raises WorkspaceError for a file that cannot be read.
 
-        `secret` is what sessions and forms are signed with: another one ends them.
+        `secret` is what sessions are signed with: another one ends them.
         """
         self._ways = ways
         self._tokens = _TokenFile(ways.tokens) if ways.tokens is not None else None
-        self._keys = Keys(ways.provider.issuer, ways.provider.keys) if ways.provider else None
+        self.keys = Keys(ways.provider.issuer, ways.provider.keys) if ways.provider else None
         self._secret = secret or secrets.token_bytes(_SECRET)
 
-    async def caller(self, request: Request) -> Caller | None:
+    def caller(self, request: Request) -> Caller | None:
         """Return who makes a request; None where they do not say.
 
         Raises Problem for who is not who they say.
@@ -184,7 +159,7 @@ class Access:
         # What a caller says itself counts before what a proxy or a browser adds.
         header = request.headers.get("authorization")
         if header is not None:
-            return await self._bearer(header)
+            return self._bearer(header)
         proxied = self._proxied(request)
         if proxied is not None:
             return proxied
@@ -195,44 +170,31 @@ class Access:
 
     def begin_session(self, token: str) -> str:
         """Return the value of a cookie for whoever has a token; raises Problem for a wrong one."""
-        found = self._find(token)
-        # The name and no scope: what the line of the token says then is what counts. And the hash
-        # of the token, which is no secret: where the line gets another one, the session ends.
-        content = {
-            "sub": found.caller.name,
-            "token": found.digest,
-            "exp": int(time.time()) + _SESSION_SECONDS,
-        }
+        self._find(_digest(token))
+        # The hash of the token, which is no secret: what its line says then is what counts, and
+        # without the line, the session ends.
+        content = {"sub": _digest(token), "exp": int(time.time()) + _SESSION_SECONDS}
         # Signed and not encrypted: the browser's owner may read who they are.
         return jwt.encode(content, self._secret, _SIGNED)
 
-    def form_token(self, caller: Caller) -> str:
-        """Return what a form of ours has, and a form of another site cannot know."""
-        message = f"form\n{caller.name}".encode(errors="replace")
-        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
-
-    def is_form_token(self, caller: Caller, token: str) -> bool:
-        """Say whether a form is ours."""
-        return hmac.compare_digest(token.encode(), self.form_token(caller).encode())
-
-    async def _bearer(self, header: str) -> Caller:
+    def _bearer(self, header: str) -> Caller:
         kind, _, token = header.partition(" ")
         token = token.strip() if kind.lower() == "bearer" else ""
         provider = self._ways.provider
         # A JSON Web Token has three parts (RFC 7519, 3); a token of ours has no dot.
-        if provider is not None and self._keys is not None and token.count(".") == 2:  # noqa: PLR2004
+        if provider is not None and self.keys is not None and token.count(".") == 2:  # noqa: PLR2004
             try:
-                claims = await self._keys.claims(token, provider.audience)
+                claims = self.keys.claims(token, provider.audience)
             except UntrustedError as error:
                 raise _unknown(str(error)) from None
             except UnreachableError as error:
                 raise _unreachable(str(error)) from None
             return self._claimed(claims, provider)
-        return self._find(token).caller
+        return self._find(_digest(token))
 
-    def _find(self, token: str) -> "_Token":
-        """Return what a token is for; raises Problem for one that is not ours."""
-        found = self._tokens.find(token) if self._tokens is not None else None
+    def _find(self, digest: str) -> Caller:
+        """Return whose token has a hash; raises Problem where nobody's has."""
+        found = self._tokens.current().get(digest) if self._tokens is not None else None
         if found is None:
             raise _unknown()
         return found
@@ -271,8 +233,7 @@ class Access:
             raise _unknown()
         name = _identity(user)
         granted = self._granted(each.strip() for each in (groups or "").split(","))
-        # A browser behind a proxy of this kind sends its cookie by itself.
-        return Caller(name, Person(name, clean(email or name)), granted, by_cookie=True)
+        return Caller(name, Person(name, clean(email or name)), granted)
 
     def _granted(self, values: Iterable[object]) -> frozenset[Scope]:
         # `*` is for everybody who is known.
@@ -285,10 +246,7 @@ class Access:
         except (jwt.PyJWTError, ValueError):
             return None
         # In the file as it is now: a token that is taken out of it, or replaced, ends its sessions.
-        for each in tokens.current():
-            if (each.caller.name, each.digest) == (content["sub"], content.get("token")):
-                return replace(each.caller, by_cookie=True)
-        return None
+        return tokens.current().get(content["sub"])
 
 
 class _TokenFile:
@@ -297,21 +255,11 @@ class _TokenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
-        self._tokens: tuple[_Token, ...] = ()
+        self._tokens: Mapping[str, Caller] = {}
         self._load()
 
-    def find(self, token: str) -> _Token | None:
-        """Return what a token is for, in a time that says nothing about any."""
-        digest = _digest(token)
-        found: _Token | None = None
-        for each in self.current():
-            # All of them, whichever it is.
-            if hmac.compare_digest(each.digest, digest):
-                found = each
-        return found
-
-    def current(self) -> tuple[_Token, ...]:
-        """Return the tokens as the file has them now; as it had them, where it is broken now."""
+    def current(self) -> Mapping[str, Caller]:
+        """Return who has which token, by its hash, as the file says, or said before it broke."""
         # Half written, or gone for a moment: whoever was known is known.
         with suppress(WorkspaceError, OSError):
             self._load()
@@ -330,32 +278,32 @@ class _TokenFile:
         self._tokens = _read_tokens(self._path, text)
 
 
-def _read_tokens(path: Path, text: str) -> tuple[_Token, ...]:
-    found: dict[str, _Token] = {}
+def _read_tokens(path: Path, text: str) -> dict[str, Caller]:
+    found: dict[str, Caller] = {}
+    names: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        token = _read_token(line.strip())
-        if token is None or token.caller.name in found:
+        parts = _LINE.fullmatch(line.strip())
+        caller = _read_caller(parts) if parts else None
+        if parts is None or caller is None or caller.name in names:
             # The line itself may hold a token that was not hashed: it is not repeated.
             raise WorkspaceError(
                 f"{path}:{number}: must be NAME SCOPES sha256:HASH [AUTHOR <EMAIL>], as from "
                 f"--new-token, with scopes from {SCOPES}, and each name once"
             )
-        found[token.caller.name] = token
-    return tuple(found.values())
+        names.add(caller.name)
+        found[parts["hash"]] = caller
+    return found
 
 
-def _read_token(line: str) -> _Token | None:
+def _read_caller(parts: re.Match[str]) -> Caller | None:
     """Read `ada read,write sha256:9f86… Ada Lovelace <ada@example.com>`; None for another line."""
-    found = _LINE.fullmatch(line)
-    if found is None or not set(found["scopes"].split(",")) <= EVERYTHING:
+    name = clean(parts["name"])
+    author = Person.read(parts["author"] or f"{name} <{name}@krm-windows>")
+    if author is None or not set(parts["scopes"].split(",")) <= EVERYTHING:
         return None
-    name = clean(found["name"])
-    author = Person.read(found["author"] or f"{name} <{name}@krm-windows>")
-    if author is None:
-        return None
-    return _Token(Caller(name, author, scopes(found["scopes"])), found["hash"])
+    return Caller(name, author, scopes(parts["scopes"]))
 
 
 def _digest(token: str) -> str:

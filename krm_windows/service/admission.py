@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
-from fastapi import Depends, Query, Security
+from fastapi import Depends, Security
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.requests import ClientDisconnect, Request
@@ -27,18 +27,11 @@ from krm_windows.system import addresses
 
 Body = tuple[bytes, str]
 """What comes with a request, and its media type."""
-FORM_TOKEN = "form-token"  # noqa: S105 - the name of a field
-"""The field of a form that proves that it is ours."""
-# Asked by whoever decides whether the service lives, however often that is.
-_ALWAYS = ("/healthz", "/readyz", "/metrics")
 # Of who fails to say who they are, from one address: enough for typing errors.
 _FAILURES_A_MINUTE = 60
-_MOST_FIELDS = 200
 # Bytes of a body, and seconds in which it has to be here.
 _MOST_BODY = 1 << 20
 _RECEIVE_SECONDS = 10.0
-# Of each caller: answers of which each costs a millisecond or so.
-_READS_A_MINUTE = 60_000
 _TOKEN = HTTPBearer(
     scheme_name="token",
     auto_error=False,
@@ -64,7 +57,6 @@ class Call:
     logged: dict[str, object]
     place: Place = _NOWHERE
     cluster: str | None = None
-    window: str = ""
 
     @property
     def windows(self) -> Windows:
@@ -104,31 +96,29 @@ class Service:
         """Begin to count, each caller from nothing."""
         settings = self.windows.settings
         self.writer = Writer(self.windows)
-        self.reads, self.writes = Rate(_READS_A_MINUTE), Rate(settings.rate)
+        self.changes = Rate(settings.rate)
         self.failures = Rate(_FAILURES_A_MINUTE)
 
-    async def admit(self, request: Request, scope: Scope | None) -> Call:
+    def admit(self, request: Request, scope: Scope | None) -> Call:
         """Let a request in that takes a scope, or None; raises Problem."""
         settings = self.windows.settings
         # Where everybody is let in, no other name may lead here (DNS rebinding).
         if settings.is_open and _host(request) not in addresses.LOCAL:
             raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
         if request.method != "GET":
-            _check_origin(request, settings.publicUrl)
+            _check_origin(request)
         logged: dict[str, object] = request.state.logged
         request.state.scope = scope
         # Whether the service lives is asked by programs that have no token.
-        caller = EVERYBODY if scope is None else await self._caller(request)
+        caller = EVERYBODY if scope is None else self._caller(request)
         # Who begins a session is nobody yet.
         logged["caller"] = caller.name or None
-        request.state.caller = caller
         if scope is not None and not caller.may(scope):
             raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {scope.value!r}")
-        if request.url.path not in _ALWAYS:
-            # What takes an audit or a commit has a limit of its own, which is lower.
-            rate = self.reads if request.method == "GET" else self.writes
+        # What takes an audit or a commit.
+        if request.method != "GET":
             # Who is not known is counted by address.
-            _take(rate, caller.name or f"@{address(request)}")
+            _take(self.changes, caller.name or f"@{address(request)}")
         _check_query(request)
         return Call(request, self, caller, logged)
 
@@ -136,9 +126,9 @@ class Service:
         """Count that somebody did not say who they are; raises Problem where it is too often."""
         _take(self.failures, address(request) or "")
 
-    async def _caller(self, request: Request) -> Caller:
+    def _caller(self, request: Request) -> Caller:
         try:
-            found = await self.access.caller(request)
+            found = self.access.caller(request)
         except Problem:
             self.count_failure(request)
             raise
@@ -151,16 +141,17 @@ class Service:
         return found
 
 
-def _check_origin(request: Request, public: str | None) -> None:
+def _check_origin(request: Request) -> None:
     """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
     # Only browsers send it, and no script can set it; curl does not.
-    site = request.headers.get("sec-fetch-site", "none")
+    site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
-    own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
-    # A proxy may have called us by another name than the browser knows.
-    if public is not None:
-        own = {public.rstrip("/")}
-    if site not in ("same-origin", "none") or (origin is not None and origin not in own):
+    if site is not None:
+        is_ours = site in ("same-origin", "none")
+    else:
+        # A browser of before 2023.
+        is_ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
+    if not is_ours:
         raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
 
 
@@ -168,12 +159,12 @@ async def _admit(
     request: Request, scopes: SecurityScopes, _: Annotated[object, Security(_TOKEN)]
 ) -> Call:
     service: Service = request.app.state.service
-    return await service.admit(request, Scope(scopes.scope_str))
+    return service.admit(request, Scope(scopes.scope_str))
 
 
 async def _admit_everybody(request: Request) -> Call:
     service: Service = request.app.state.service
-    return await service.admit(request, None)
+    return service.admit(request, None)
 
 
 async def _of_policy(
@@ -191,29 +182,10 @@ async def _on_cluster(call: Annotated[Call, Depends(_of_policy)], cluster: Clust
     return replace(call, cluster=cluster)
 
 
-async def _of_window(
-    call: Annotated[Call, Depends(_on_cluster)],
-    # In the query and not in the path: a name may be any key of YAML.
-    window: Annotated[str, Query()] = "",
-) -> Call:
-    return replace(call, window=window)
-
-
 async def _fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form; raises Problem for one that is not ours.
-
-    A browser sends it with whatever it knows of a caller, whoever made the form.
-    """
-    service: Service = request.app.state.service
+    """Return the fields of a form."""
     body, _ = await _body(request, (FORM,))
-    fields = bodies.parsed_form(body)
-    # A missing field is a wrong one; both are compared in constant time.
-    token = fields.get(FORM_TOKEN, "")
-    caller: Caller = request.state.caller
-    # Who begins or ends a session is nobody.
-    if caller is EVERYBODY or service.access.is_form_token(caller, token):
-        return fields
-    raise Problem(HTTPStatus.FORBIDDEN, "the form has expired: reload the page and send it again")
+    return bodies.parsed_form(body)
 
 
 async def _body(request: Request, taken: Sequence[str]) -> Body:
@@ -261,10 +233,8 @@ Anybody = Annotated[Call, Depends(_admit_everybody)]
 Read = Annotated[Call, Security(_admit, scopes=[Scope.READ])]
 ReadPolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.READ])]
 ReadCluster = Annotated[Call, Security(_on_cluster, scopes=[Scope.READ])]
-ReadWindow = Annotated[Call, Security(_of_window, scopes=[Scope.READ])]
 WritePolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.WRITE])]
 WriteCluster = Annotated[Call, Security(_on_cluster, scopes=[Scope.WRITE])]
-WriteWindow = Annotated[Call, Security(_of_window, scopes=[Scope.WRITE])]
 OverridePolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.OVERRIDE])]
 OverrideCluster = Annotated[Call, Security(_on_cluster, scopes=[Scope.OVERRIDE])]
 AdminPolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.ADMIN])]
@@ -297,16 +267,7 @@ def _take(rate: Rate, key: str) -> None:
 def _check_query(request: Request) -> None:
     """Refuse a parameter that is given twice, or that nobody reads: it is a typing error."""
     known = _names(request.scope["route"].dependant)
-    try:
-        pairs = parse_qsl(
-            request.url.query,
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=_MOST_FIELDS,
-        )
-    except ValueError:
-        raise bad_request("the query cannot be read") from None
-    names = [name for name, _ in pairs]
+    names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
         if name not in known:
             raise bad_request(f"unknown parameter {name[:100]!r}")

@@ -21,6 +21,7 @@ from krm_windows.service.access import Access
 from krm_windows.service.admission import Service
 from krm_windows.service.bodies import HTML
 from krm_windows.service.guard import Guard
+from krm_windows.service.keys import REFRESH_SECONDS
 from krm_windows.service.log import Log
 from krm_windows.service.pages import rendering, table
 from krm_windows.service.problems import Problem, as_response
@@ -41,7 +42,7 @@ def make(windows: Windows, access: Access, log: Log | None = None) -> ASGIApp:
     service = Service(windows, access, log or Log())
     application = FastAPI(
         routes=[*description.ROUTES, *table.ROUTES],
-        lifespan=lambda _: _polling(windows),
+        lifespan=lambda _: _polling(windows, access),
         exception_handlers=dict.fromkeys(_REFUSALS, _refused),
         # `/policies/` is another path than `/policies`: nobody is sent elsewhere.
         redirect_slashes=False,
@@ -112,12 +113,14 @@ def _not_allowed(request: Request) -> Problem:
 
 
 @asynccontextmanager
-async def _polling(windows: Windows) -> AsyncIterator[None]:
-    """Look at the branch, and at its remote, while the application runs."""
+async def _polling(windows: Windows, access: Access) -> AsyncIterator[None]:
+    """Look at the branch, its remote, and the provider's keys, while the application runs."""
     settings = windows.settings
     works = [(windows.poll, _POLL_SECONDS), (windows.maintain, _MAINTAIN_SECONDS)]
     if settings.remote is not None:
         works.append((windows.fetch, settings.fetchSeconds))
+    if access.keys is not None:
+        works.append((access.keys.refresh, REFRESH_SECONDS))
     # Each on its own: a remote that hangs keeps nobody from looking at the branch.
     tasks = [asyncio.create_task(_repeatedly(*each)) for each in works]
     try:
@@ -131,7 +134,7 @@ async def _polling(windows: Windows) -> AsyncIterator[None]:
 
 async def _repeatedly(work: Callable[[], None], seconds: float) -> None:
     while True:
-        await asyncio.sleep(seconds)
         # What is in the way now may be out of it the next time.
         with suppress(WorkspaceError, Problem, OSError):
             await run_in_threadpool(work)
+        await asyncio.sleep(seconds)

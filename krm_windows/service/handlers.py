@@ -1,15 +1,12 @@
 """The handlers of the REST interface: each takes a call that was let in, and answers it."""
 
-import asyncio
 import hashlib
 from datetime import date, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Query
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -17,11 +14,10 @@ from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import API_VERSION, KIND
-from krm_windows.preview import html, stages
+from krm_windows.preview import stages
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import timeline
 from krm_windows.service import admission, bodies, models, problems, routing
-from krm_windows.service.access import Scope
 from krm_windows.service.admission import (
     AdminPolicy,
     Body,
@@ -34,7 +30,7 @@ from krm_windows.service.admission import (
     WriteCluster,
     WritePolicy,
 )
-from krm_windows.service.bodies import HTML, ICS, JSON, MERGE_PATCH, YAML
+from krm_windows.service.bodies import ICS, JSON, MERGE_PATCH
 from krm_windows.service.evaluation import state_record
 from krm_windows.service.parameters import (
     At,
@@ -48,24 +44,19 @@ from krm_windows.service.parameters import (
     MustMatch,
     OverrideName,
     Reason,
-    Strict,
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, json_body
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
-# Who asks what waits has it after so many seconds, or asks again.
-_PATIENCE = 20.0
 _POLICY = "/policies/{namespace}/{name}"
 _TEXT = {"schema": {"type": "string"}}
 _OBJECT = {"schema": {"type": "object"}}
 _WINDOW_POLICY = {"schema": {"$ref": "#/components/schemas/WindowPolicy"}}
 _OVERRIDE = {"schema": {"$ref": "#/components/schemas/Override"}}
-_ETAG = {"headers": {"ETag": {"description": "The name of this version.", **_TEXT}}}
 _Answers = dict[int | str, dict[str, Any]]
-_TAGGED: _Answers = {200: _ETAG}
 # The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
-_KNOWN: _Answers = {304: {"description": "Not modified.", **_ETAG}}
+_KNOWN: _Answers = {304: {"description": "Not modified."}}
 # Accepted and not yet acted upon (RFC 9110, 15.3.3): a person merges it, or does not.
 _PROPOSED: _Answers = {
     202: {
@@ -73,10 +64,7 @@ _PROPOSED: _Answers = {
         "model": models.Change,
     }
 }
-_CHANGES: dict[str, Any] = {
-    "response_model": models.Change,
-    "responses": {**_TAGGED, **_PROPOSED},
-}
+_CHANGES: dict[str, Any] = {"response_model": models.Change, "responses": _PROPOSED}
 
 router = routing.router("policies")
 
@@ -96,19 +84,12 @@ def as_json(
 
 
 @router.get("/policies", response_model=models.PolicyList)
-def list_policies(
-    call: Read,
-    namespace: Annotated[str | None, Query(description="Only of this namespace.")] = None,
-    limit: Limit = 500,
-    start: Continue = 0,
-) -> Response:
+def list_policies(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
     """Return the policies of the branch, page by page."""
     snapshot = call.windows.snapshot
     # All of one commit, whatever is changed meanwhile.
     # Sorted by name, so that a page begins where the one before ended.
     found = list(snapshot.every())
-    if namespace is not None:
-        found = [stored for stored in found if (stored.namespace or NO_NAMESPACE) == namespace]
     # `next` is a number: a policy that is added meanwhile may move one row to the next page.
     shown = found[start : start + limit]
     body = {
@@ -122,49 +103,36 @@ def list_policies(
     return as_json(body)
 
 
-@router.get(
-    _POLICY, responses={200: {"content": {JSON: _WINDOW_POLICY, YAML: _TEXT}, **_ETAG}, **_KNOWN}
-)
+@router.get(_POLICY, responses={200: {"content": {JSON: _WINDOW_POLICY}}, **_KNOWN})
 def get_policy(call: ReadPolicy) -> Response:
-    """Return a policy: the file's text as YAML, or its meaning as JSON."""
+    """Return a policy."""
     stored = call.stored()
-    if _preferred(call, JSON, YAML) == YAML:
-        return _unless_known(call, stored.config.span, YAML, ETag=entity_tag(stored, json=False))
-    content = json_body(stored.config.get())
-    return _unless_known(call, content, JSON, ETag=entity_tag(stored, json=True))
+    return _unless_known(call, json_body(stored.config.get()), JSON, entity_tag(stored))
 
 
 @router.put(
     _POLICY,
     response_model=models.Change,
-    responses={**_TAGGED, 201: {"model": models.Change, **_ETAG}, **_PROPOSED},
-    openapi_extra=_takes(
-        "The policy: JSON keeps the comments of the file; YAML is its text, without the scope "
-        "`admin` only its values.",
-        {JSON: _WINDOW_POLICY, YAML: _WINDOW_POLICY},
-    ),
+    responses={201: {"model": models.Change}, **_PROPOSED},
+    openapi_extra=_takes("The policy; the file keeps its comments.", {JSON: _WINDOW_POLICY}),
 )
-def put_policy(  # noqa: PLR0913 - FastAPI gives each by its name
+def put_policy(
     call: WritePolicy,
-    *,
-    body: Annotated[Body, admission.body(JSON, YAML)],
-    reason: Reason = None,
-    strict: Strict = False,
+    body: Annotated[Body, admission.body(JSON)],
+    reason: Reason = "",
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Replace a policy (If-Match), or create one (If-None-Match: *; scope `admin`)."""
-    new = _identified(call, bodies.parsed_policy(*body))
+    new = _policy(call, body[0])
     # RFC 9110, 13.1.2: only if there is none yet.
     if if_none_match == "*":
-        reason = reason or f"Add windows {call.place.title}"
-        made = call.writer.create(call.place, new, Order(call.caller, reason, strict=strict))
-        return _written(call, made, HTTPStatus.CREATED)
+        order = Order(call.caller, reason or f"Add windows {call.place.title}")
+        return _written(call, call.writer.create(call.place, new, order), HTTPStatus.CREATED)
     if if_match is None:
         raise problems.no_match()
-    reason = reason or f"Replace windows {call.place.title}"
-    order = Order(call.caller, reason, if_match, strict=strict)
-    return _written(call, call.writer.change(call.place, _replaced(call, new, body[1]), order))
+    order = Order(call.caller, reason or f"Replace windows {call.place.title}", if_match)
+    return _written(call, call.writer.change(call.place, _replaced(new), order))
 
 
 @router.patch(
@@ -172,20 +140,17 @@ def put_policy(  # noqa: PLR0913 - FastAPI gives each by its name
 )
 def patch_policy(
     call: WriteCluster,
-    *,
     if_match: MustMatch,
     body: Annotated[Body, admission.body(MERGE_PATCH)],
-    reason: Reason = None,
-    strict: Strict = False,
+    reason: Reason = "",
 ) -> Response:
     """Change a policy with a JSON merge patch of the whole object, or of its spec on a cluster."""
-    reason = reason or f"Change windows {call.place.title}"
-    order = Order(call.caller, reason, if_match, strict=strict)
+    order = Order(call.caller, reason or f"Change windows {call.place.title}", if_match)
     return _written(call, call.writer.change(call.place, _patch(call, body[0]), order))
 
 
 @router.delete(_POLICY, **_CHANGES)
-def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason = None) -> Response:
+def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason = "") -> Response:
     """Remove a policy from its file."""
     order = Order(call.caller, reason or f"Remove windows {call.place.title}", if_match)
     return _written(call, call.writer.remove(call.place, order))
@@ -194,43 +159,36 @@ def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason = None)
 @router.post(
     f"{_POLICY}/preview",
     response_model=models.Preview,
-    responses=_TAGGED,
     openapi_extra=_takes(
-        "A merge patch, or a policy.",
-        {MERGE_PATCH: _OBJECT, JSON: _WINDOW_POLICY, YAML: _WINDOW_POLICY},
+        "A merge patch, or a policy.", {MERGE_PATCH: _OBJECT, JSON: _WINDOW_POLICY}
     ),
 )
 def preview(
-    call: ReadCluster,
-    *,
-    body: Annotated[Body, admission.body(MERGE_PATCH, JSON, YAML)],
-    strict: Strict = False,
+    call: ReadCluster, body: Annotated[Body, admission.body(MERGE_PATCH, JSON)]
 ) -> Response:
     """Preview a change: findings and hours. Nothing is saved."""
     content, media_type = body
     order, place, snapshot = Order(call.caller), call.place, call.windows.snapshot
     headers: dict[str, str] = {}
-    new = None
-    if media_type != MERGE_PATCH:
-        new = _identified(call, bodies.parsed_policy(content, media_type))
+    new = _policy(call, content) if media_type == JSON else None
     if new is not None and place.key not in snapshot.policies:
         file, proposal = call.writer.preview_new(snapshot, place, new, order)
     else:
-        change = _patch(call, content) if new is None else _replaced(call, new, media_type)
         stored = call.stored()
+        change = _patch(call, content) if new is None else _replaced(new)
         file, proposal = stored.file, call.writer.preview(stored, change, order)
-        headers["ETag"] = entity_tag(stored, json=True)
+        headers["ETag"] = entity_tag(stored)
     found = {
         "policy": place.title,
         "file": file,
-        "writable": not proposal.fails(strict=strict, urgent=False),
+        "writable": not proposal.fails(strict=False, urgent=False),
         "changes": proposal.changes_text,
         **proposed(proposal, file),
     }
     return as_json(found, headers=headers)
 
 
-@router.get(f"{_POLICY}/state", response_model=models.State, responses={**_TAGGED, **_KNOWN})
+@router.get(f"{_POLICY}/state", response_model=models.State, responses=_KNOWN)
 def get_state(call: ReadCluster, at: At = None) -> Response:
     """Say whether a policy should be open by what is in Git, why, since when, until when."""
     found = at or call.windows.now()
@@ -239,18 +197,15 @@ def get_state(call: ReadCluster, at: At = None) -> Response:
 
 
 @router.get(f"{_POLICY}/pending", response_model=models.Pending)
-async def get_pending(call: ReadCluster) -> Response:
+def get_pending(call: ReadCluster) -> Response:
     """Return the commits since a policy should have closed, and what its targets take of them."""
     stored, windows = call.stored(), call.windows
-    timetable = await run_in_threadpool(windows.evaluator.timetable, stored, call.cluster)
+    timetable = windows.evaluator.timetable(stored, call.cluster)
     decision = timeline.decide(timetable, windows.now())
-    tip = windows.snapshot.commit
-    waits = await run_in_threadpool(windows.waiting.of, stored, call.cluster, decision, tip)
-    if waits.asked is not None:
-        # It goes on, whoever has gone away: the next caller has it sooner.
-        await asyncio.wait([asyncio.wrap_future(waits.asked)], timeout=_PATIENCE)
+    waits = windows.waiting.since(decision, windows.snapshot.commit)
+    targets = windows.waiting.targets(stored, call.cluster, waits)
     state = state_record(stored, timetable, decision)
-    return as_json({**state, "branch": windows.branch.name, **waits.record()})
+    return as_json({**state, "branch": windows.branch.name, **waits.record(), **targets.record()})
 
 
 @router.get(f"{_POLICY}/rendered", response_model=models.Rendered)
@@ -266,24 +221,20 @@ def get_rendered(call: ReadPolicy) -> Response:
 @router.get(
     f"{_POLICY}/calendar",
     response_model=models.Calendar,
-    responses={200: {"content": {ICS: _TEXT, HTML: _TEXT}, **_ETAG}, **_KNOWN},
+    responses={200: {"content": {ICS: _TEXT}}, **_KNOWN},
 )
 def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
-    """Say when a policy should be open by what is in Git: as JSON, as iCalendar, or as a page."""
-    return calendar_as(call, _preferred(call, JSON, ICS, HTML), start, days)
+    """Say when a policy should be open by what is in Git: as JSON, or as iCalendar."""
+    wanted = ICS if ICS in call.request.headers.get("accept", "") else JSON
+    return calendar_as(call, wanted, start, days)
 
 
 def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
     """Answer with a policy's calendar in one form."""
     windows = call.windows
     period = Period(start or Today(windows.now()), days)
-    drawn = windows.evaluator.calendar
-    body = drawn(call.stored(), call.cluster, period, media_type)
-    headers: dict[str, str] = {}
-    if media_type == HTML:
-        # It carries its own style and script: apart from all else of this origin.
-        headers["Content-Security-Policy"] = f"{html.POLICY}; sandbox allow-scripts"
-    return _unless_known(call, body, media_type, **headers)
+    body = windows.evaluator.calendar(call.stored(), call.cluster, period, media_type)
+    return _unless_known(call, body, media_type)
 
 
 @router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
@@ -298,7 +249,7 @@ def list_overrides(call: ReadPolicy) -> Response:
     f"{_POLICY}/overrides",
     status_code=HTTPStatus.CREATED,
     response_model=models.Change,
-    responses={201: _ETAG, **_PROPOSED},
+    responses=_PROPOSED,
     openapi_extra=_takes("The override.", {JSON: _OVERRIDE}),
     tags=["overrides"],
 )
@@ -335,7 +286,7 @@ def add_override(
 
 @router.delete(f"{_POLICY}/overrides/{{override}}", tags=["overrides"], **_CHANGES)
 def end_override(
-    call: OverrideCluster, name: OverrideName, reason: Reason = None, if_match: IfMatch = None
+    call: OverrideCluster, name: OverrideName, reason: Reason = "", if_match: IfMatch = None
 ) -> Response:
     """End an override: remove it from the file."""
     change = partial(overrides.ended, name=name, cluster=call.cluster)
@@ -349,18 +300,15 @@ def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
     """Say what should be open now by what is in Git, for all policies and clusters, by page."""
     windows = call.windows
     now, snapshot = windows.now(), windows.snapshot
-    rows: list[dict[str, object]] = []
-    count = 0
-    for stored in snapshot.every():
-        clusters: tuple[str | None, ...] = windows.evaluator.clusters(stored) or (None,)
-        # Rows are counted over all policies: this one may begin before the page does.
-        first = max(start - count, 0)
-        shown = clusters[first : first + limit - len(rows)]
-        rows += [_row(call, stored, cluster, now) for cluster in shown]
-        count += len(clusters)
-    at = now.isoformat(timespec="seconds")
-    body = {"commit": snapshot.commit, "at": at, "count": count, "rows": rows}
-    return as_json({**body, "next": _next(start + limit, count)})
+    places = list(windows.places())
+    body = {
+        "commit": snapshot.commit,
+        "at": now.isoformat(timespec="seconds"),
+        "count": len(places),
+        "rows": [_row(call, *place, now) for place in places[start : start + limit]],
+        "next": _next(start + limit, len(places)),
+    }
+    return as_json(body)
 
 
 def _written(call: Call, outcome: Outcome, status: HTTPStatus = HTTPStatus.OK) -> Response:
@@ -371,67 +319,37 @@ def _written(call: Call, outcome: Outcome, status: HTTPStatus = HTTPStatus.OK) -
         # It may be made one day, and is not made yet.
         status = HTTPStatus.ACCEPTED
     if outcome.stored is not None:
-        headers["ETag"] = entity_tag(outcome.stored, json=True)
+        headers["ETag"] = entity_tag(outcome.stored)
     if outcome.is_replayed:
         headers["Idempotency-Replayed"] = "true"
     return as_json(outcome.record(), status, headers)
 
 
-def _preferred(call: Call, *offered: str) -> str:
-    """Return the media type that the caller wants most (RFC 9110, 12.5.1), else a Problem."""
-    accept = call.request.headers.get("accept", "").strip() or "*/*"
-    wanted = dict(map(_weighed, accept.split(",")))
-
-    def quality(media_type: str) -> float:
-        # By the most specific range for it.
-        ranges = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
-        return next((wanted[each] for each in ranges if each in wanted), 0.0)
-
-    # Of two that are as welcome, the one that is offered first.
-    best = max(offered, key=quality)
-    if quality(best) <= 0:
-        detail = f"available formats: {', '.join(offered)}"
-        raise Problem(HTTPStatus.NOT_ACCEPTABLE, detail)
-    return best
-
-
-def _weighed(part: str) -> tuple[str, float]:
-    """Read `text/html;q=0.8`; other parameters are left out, as in `text/html;level=1`."""
-    name, *parameters = (each.strip().lower() for each in part.split(";"))
-    weight = next((each for each in parameters if each.startswith("q=")), "q=1")
-    try:
-        return name, float(weight.removeprefix("q="))
-    except ValueError:
-        return name, 0.0
-
-
-def _unless_known(
-    call: Call,
-    body: bytes,
-    media_type: str,
-    **headers: str,
-) -> Response:
+def _unless_known(call: Call, body: bytes, media_type: str, tag: str = "") -> Response:
     """Answer with a body, or with 304 where the caller has it already."""
-    # It may be kept, and has to be asked for again each time.
-    headers = {**headers, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
     # Strong (RFC 9110, 8.8.3). Short: it is compared with other versions of one thing, and keeps
     # nobody from forging one.
-    headers.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+    tag = tag or f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    # It may be kept, and has to be asked for again each time.
+    headers = {
+        "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        "Vary": "Accept, Authorization",
+    }
     # One tag, or several with commas between; a tag is in quotes, so none is part of another. `*`
     # is whatever there is (RFC 9110, 13.1.2).
     known = call.request.headers.get("if-none-match", "")
-    if headers["ETag"] in known or known.strip() == "*":
+    if tag in known or known.strip() == "*":
         return Response(status_code=HTTPStatus.NOT_MODIFIED.value, headers=headers)
-    if media_type != JSON:
-        media_type = f"{media_type}; charset=utf-8"
-    return Response(body, headers=headers, media_type=media_type)
+    return Response(body, headers={**headers, "Content-Type": media_type})
 
 
-def _identified(call: Call, new: KubeObject) -> KubeObject:
+def _policy(call: Call, body: bytes) -> KubeObject:
+    """Return the policy that a body is; raises Problem for another one than the path names."""
+    new = KubeObject.from_value(bodies.parsed_object(body))
     place = call.place
     found = (new.api_version, new.kind, new.namespace, new.name)
-    wanted = (API_VERSION, KIND, place.namespace, place.name)
-    if found != wanted:
+    if found != (API_VERSION, KIND, place.namespace, place.name):
         # As RFC 9110, 9.3.4, has it for what is not consistent with the place it is put at.
         raise Problem(
             HTTPStatus.CONFLICT,
@@ -440,28 +358,15 @@ def _identified(call: Call, new: KubeObject) -> KubeObject:
     return new
 
 
-def _replaced(call: Call, new: KubeObject, media_type: str) -> Change:
+def _replaced(new: KubeObject) -> Change:
     def change(old: KubeObject) -> KubeObject:
-        # A comment may be code to others (`{"$imagepolicy": …}`), and differs in no field.
-        if media_type == YAML and call.caller.may(Scope.ADMIN):
-            return _framed(new, old)
-        # Only what differs is written: comments and order of the file stay.
+        # Only what differs is written: comments and order of the file stay. A comment may be code
+        # to others (`{"$imagepolicy": …}`).
         changed = old.as_read()
         changed.set(new.get())
         return changed
 
     return change
-
-
-def _framed(new: KubeObject, old: KubeObject) -> KubeObject:
-    """Return a text as the document that takes the place of another one in its file."""
-    # Documents of one file have a line of three dashes between them.
-    text = new.span
-    if old.start > 0 and not text.lstrip().startswith(b"---"):
-        text = b"---\n" + text
-    if old.end < len(old.source) and not text.endswith(b"\n"):
-        text += b"\n"
-    return KubeObject.parse(text)
 
 
 def _patch(call: Call, body: bytes) -> Change:
@@ -480,7 +385,7 @@ def _listed(stored: Stored) -> dict[str, object]:
         "namespace": stored.namespace or NO_NAMESPACE,
         "name": stored.name,
         "file": stored.file,
-        "etag": entity_tag(stored, json=True),
+        "etag": entity_tag(stored),
     }
 
 

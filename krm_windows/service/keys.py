@@ -1,11 +1,8 @@
 """The keys of an identity provider, and what its JSON Web Tokens claim (RFC 7519, RFC 7517)."""
 
-import asyncio
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -29,13 +26,12 @@ _REQUIRED = ["exp", "iss", "aud", "sub"]
 _LEEWAY = 30
 _SECONDS = 5.0
 _MOST = 1 << 20
-# Who waits for the keys in seconds.
-_PATIENCE = 3.0
-# Keys are read again after so long. What the provider has withdrawn meanwhile counts until then,
-# and for whoever asks while they are read; after twice as long, everybody waits for them.
-_FRESH_SECONDS = 600.0
-# A key that is not known may be new; but nobody makes us ask for it all the time.
-_AGAIN_SECONDS = 30.0
+REFRESH_SECONDS = 60.0
+"""How often keys are read: what the provider has withdrawn counts for so long."""
+# Keys of a provider that does not answer count for so long.
+_LASTING_SECONDS = 1200.0
+# A key, and the algorithms that it may have signed with.
+_Key = tuple[AllowedPublicKeys, tuple[str, ...]]
 
 
 class UntrustedError(Exception):
@@ -49,16 +45,11 @@ class UnreachableError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """A key, and the algorithms that it may have signed with."""
-
-    key: AllowedPublicKeys
-    algorithms: tuple[str, ...]
-
-
 class Keys:
-    """The keys of an issuer: from a file, from an address, or as its discovery document says."""
+    """The keys of an issuer: from a file, from an address, or as its discovery document says.
+
+    They are read by `refresh`, beside whoever calls: nobody waits for the provider.
+    """
 
     def __init__(self, issuer: str, source: str | None) -> None:
         """Take keys of an issuer.
@@ -69,12 +60,9 @@ class Keys:
         self._issuer = issuer
         self._source = source
         self._keys: dict[str | None, _Key] = {}
-        # When they were read last, in monotonic seconds, and why they could not be.
-        self._began = -math.inf
+        # When they were read last, in monotonic seconds, and why they could not be since.
+        self._read_at = -math.inf
         self._failure: str | None = "they were not read"
-        # One at a time, and away from whoever asks: the provider may not answer for seconds.
-        self._reader = ThreadPoolExecutor(1, "keys")
-        self._reading: Future[None] | None = None
         for address in (issuer, source):
             if address is not None and _is_url(address):
                 addresses.confidential(address)
@@ -84,7 +72,7 @@ class Keys:
         elif not _is_url(source):
             bounded.read_file(Path(source), most=_MOST)
 
-    async def claims(self, token: str, audience: str) -> Mapping[str, object]:
+    def claims(self, token: str, audience: str) -> Mapping[str, object]:
         """Return what a token claims, `sub` among it.
 
         Raises UntrustedError for one that does not count, and UnreachableError where that cannot be
@@ -96,11 +84,11 @@ class Keys:
             kind = header.get("typ")
             if kind is not None and str(kind).lower().removeprefix("application/") not in _TYPES:
                 raise UntrustedError("the token is of another type than JWT or at+jwt")
-            key = await self._key(header.get("kid"))
+            key, algorithms = self._key(header.get("kid"))
             found: dict[str, object] = jwt.decode(
                 token,
-                key.key,
-                algorithms=list(key.algorithms),
+                key,
+                algorithms=list(algorithms),
                 audience=audience,
                 issuer=self._issuer,
                 leeway=_LEEWAY,
@@ -111,46 +99,33 @@ class Keys:
             raise UntrustedError(f"invalid token: {type(error).__name__}") from None
         return found
 
-    async def _key(self, name: object) -> _Key:
-        """Return a key; begins to read the keys where it is time to, and waits in no thread."""
-        found = self._found(name)
-        now = time.monotonic()
-        age = now - self._began
-        is_read = self._reading is None or self._reading.done()
-        if is_read and age > (_AGAIN_SECONDS if found is None else _FRESH_SECONDS):
-            self._began = now
-            self._reading = self._reader.submit(self._read)
-        # Whoever has a key that is known waits for nobody, unless it is known for too long.
-        if self._reading is not None and (found is None or age > 2 * _FRESH_SECONDS):
-            # It goes on for others, whoever has gone away.
-            await asyncio.wait([asyncio.wrap_future(self._reading)], timeout=_PATIENCE)
-            found = self._found(name)
+    def _key(self, name: object) -> _Key:
+        if time.monotonic() - self._read_at > _LASTING_SECONDS:
+            raise UnreachableError(self._failure or "they were read too long ago")
+        found = self._keys.get(name) if isinstance(name, str) else None
+        # A provider with one key need not name it (RFC 7517, 4.5).
+        if name is None and len(self._keys) == 1:
+            [found] = self._keys.values()
         if found is not None:
             return found
         # It may be a key that is new.
-        if self._reading is not None and not self._reading.done():
-            raise UnreachableError("the provider does not answer")
         if self._failure is not None:
             raise UnreachableError(self._failure)
         raise UntrustedError("the token is signed with a key that the provider does not have")
 
-    def _found(self, name: object) -> _Key | None:
-        # A provider with one key need not name it (RFC 7517, 4.5).
-        if name is None and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
-        return self._keys.get(name) if isinstance(name, str) else None
-
-    def _read(self) -> None:
-        """Read the keys; those that are known stay where there are none."""
+    def refresh(self) -> None:
+        """Read the keys; where there are none, those that are known count for a while."""
         try:
-            keys = dict(_usable(http.records(http.record(http.parsed(self._text())).get("keys"))))
+            listed = http.records(http.record(http.parsed(self._text())).get("keys"))
         except ForgeError:
             self._failure = "the response is not a JSON Web Key Set or discovery document"
         except (OSError, WorkspaceError, http.UnfitError, urllib3.exceptions.HTTPError) as error:
             self._failure = f"{type(error).__name__}: {error}"
         else:
-            self._keys = keys or self._keys
-            self._failure = None if keys else "none of the keys signs tokens"
+            self._failure = "none of the keys signs tokens"
+            keys = dict(_usable(listed))
+            if keys:
+                self._keys, self._read_at, self._failure = keys, time.monotonic(), None
 
     def _text(self) -> bytes:
         source = self._source
@@ -194,7 +169,7 @@ def _usable(listed: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, _
         if key.key_type == "RSA" and "alg" not in each:
             algorithms = _RSA
         if algorithms[0] in _ALGORITHMS:
-            yield key.key_id, _Key(key.key, algorithms)
+            yield key.key_id, (key.key, algorithms)
 
 
 def _fetched(address: str) -> bytes:

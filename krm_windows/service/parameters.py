@@ -1,11 +1,10 @@
 """The parameters of paths, queries and headers: types that read, check and describe them."""
 
-import re
 from datetime import date, datetime
 from typing import Annotated
 
 from fastapi import Header, Path, Query
-from pydantic import AfterValidator, PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, WithJsonSchema
 
 from krm_windows.preview import parameters
 
@@ -13,29 +12,13 @@ _MOST_DAYS = 400
 _MOST_ROWS = 1000
 # As far as a list can be followed.
 _LAST_ROW = 10**8
-# Characters of a reason, which becomes the first line of a commit, and of a key.
-_LINE = 500
+MOST_REASON = 500
+"""Characters of a reason, which becomes the first line of a commit."""
 # From 1970 to 2999: see `parameters.YEARS`.
 _YEAR = r"^(19[7-9]\d|2\d{3})-\d{2}-\d{2}"
-# A text of one line (no control character, nor what Unicode ends a line with) that is not blank.
-_SIGN = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
-_VISIBLE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029]"
-_WORDS = rf"^[ \xa0]*{_VISIBLE}{_SIGN}*$"
 # As a header comes, without the blanks around it (RFC 9110, 5.5).
 _KEY = r"^[^\x00-\x20]"
 _PART = r"^[^/]+$"
-
-
-def line(text: str) -> str:
-    """Read a text of one line: it becomes the first line of a commit.
-
-    What nobody sees there, or what turns the direction of writing, is left out; where nothing is
-    left, no reason was given.
-    """
-    if len(text) > _LINE or not re.fullmatch(_WORDS, text):
-        raise ValueError(f"must be one line of at most {_LINE} characters")
-    seen = "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(seen.split())
 
 
 _Instant = Annotated[
@@ -48,12 +31,6 @@ _Day = Annotated[
     PlainValidator(parameters.day_or_moment),
     WithJsonSchema({"type": "string", "format": "date", "pattern": f"{_YEAR}$"}),
 ]
-_Line = Annotated[
-    str,
-    AfterValidator(line),
-    WithJsonSchema({"type": "string", "maxLength": _LINE, "pattern": _WORDS}),
-]
-
 Namespace = Annotated[
     str, Path(description="The namespace; `-` where the file names none.", pattern=_PART)
 ]
@@ -81,8 +58,9 @@ Continue = Annotated[
     int,
     Query(alias="continue", ge=0, le=_LAST_ROW, description="`next` of the previous page."),
 ]
-Reason = Annotated[_Line | None, Query(description="Why; used as the commit message.")]
-Strict = Annotated[bool, Query(description="Reject the change on warnings too.")]
+Reason = Annotated[
+    str, Query(description="Why; used as the commit message.", max_length=MOST_REASON)
+]
 _MATCHED = "The ETag of the policy as it was read."
 IfMatch = Annotated[str | None, Header(alias="If-Match", description=_MATCHED)]
 # Without it two people who began alike would undo each other (RFC 9110, 13.1.1).
@@ -98,7 +76,7 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         description="A request repeated with the same key is carried out once.",
         min_length=1,
-        max_length=_LINE,
+        max_length=MOST_REASON,
         pattern=_KEY,
     ),
 ]

@@ -1,13 +1,12 @@
 """What of a policy a caller may change: its hours, or whatever else it says."""
 
+import json
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import TypeAlias
 
-from krm_windows.krm import KubeObject
+from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
-from krm_windows.krm.nodes import Mapping as MappingNode
-from krm_windows.krm.nodes import Node, Sequence, value
 from krm_windows.plurals import counted
 from krm_windows.service.access import Caller, Scope
 from krm_windows.service.problems import Problem
@@ -27,9 +26,6 @@ name. Whatever is not listed may be code or rights in a cluster, and takes the s
 _NOTHING: Hours = {}
 _SHOWN = 3
 
-# The text, type and tag of a scalar: `1.10` and `1.1` are one number and two images.
-_Leaf: TypeAlias = tuple[str, str, str | None]
-_Tree: TypeAlias = "_Leaf | list[_Tree] | dict[str, _Tree] | None"
 _Path: TypeAlias = tuple[str, ...]
 
 
@@ -55,28 +51,25 @@ def check(caller: Caller, old: KubeObject | None, new: KubeObject | None) -> Non
     )
 
 
-def _beyond_hours(policy: KubeObject | None) -> dict[_Path, tuple[_Tree]]:
+def _beyond_hours(policy: KubeObject | None) -> dict[_Path, str]:
     """Return what a policy says beside hours, by path, in the file and on each cluster."""
     if policy is None:
         return {}
-    # Refuses keys that occur twice, of which readers take either.
-    policy.get()
-    root = {key.text: _tree(entry) for key, entry in policy.node.entries}
-    found = dict(_rest(root, {"spec": {**HOURS, "clusters": {"*": HOURS}}}))
-    spec = root.get("spec")
+    found = dict(_rest(policy.get(), {"spec": {**HOURS, "clusters": {"*": HOURS}}}))
+    spec = policy.get("spec")
     clusters = spec.get("clusters") if isinstance(spec, dict) else None
     for name, patch in clusters.items() if isinstance(clusters, dict) else ():
         # A null in the patch takes what the policy has for all: with a window, its `cronJobs`.
         # And a cluster more or less is never hours: each has targets.
         merged = merge(spec, patch or {})
-        found.update(_rest(merged, {**HOURS, "clusters": None}, (f"cluster {name}", "spec")))
+        found |= _rest(merged, {**HOURS, "clusters": None}, (f"cluster {name}", "spec"))
     return found
 
 
-def _rest(tree: _Tree, hours: Hours, path: _Path = ()) -> Iterator[tuple[_Path, tuple[_Tree]]]:
-    """Yield what of a tree is not hours: each leaf in a tuple, so that null is not absent."""
+def _rest(tree: Value, hours: Hours, path: _Path = ()) -> Iterator[tuple[_Path, str]]:
+    """Yield what of a tree is not hours, each leaf as JSON: there `1`, `true` and `"1"` differ."""
     if not isinstance(tree, dict):
-        yield path, (tree,)
+        yield path, json.dumps(tree)
         return
     for name, part in tree.items():
         below = hours.get(name, hours.get("*", _NOTHING))
@@ -86,15 +79,4 @@ def _rest(tree: _Tree, hours: Hours, path: _Path = ()) -> Iterator[tuple[_Path, 
             yield from _rest(part, below, (*path, name))
         # An empty map of windows says nothing else, either.
         elif not below:
-            yield (*path, name), (part,)
-
-
-def _tree(node: Node) -> _Tree:
-    if isinstance(node, MappingNode):
-        return {key.text: _tree(entry) for key, entry in node.entries}
-    if isinstance(node, Sequence):
-        return [_tree(item) for item in node.items]
-    meaning = value(node)
-    if meaning is None:
-        return None
-    return node.text, type(meaning).__name__, node.tag
+            yield (*path, name), json.dumps(part)

@@ -37,16 +37,6 @@ class Stored:
         return title(self.namespace, self.name)
 
     @property
-    def may_close_by_targets(self) -> bool:
-        """Whether its hours may depend on the timeouts of its targets, too."""
-        return may_close_by_targets(self.config)
-
-    @property
-    def identity(self) -> tuple[str, int]:
-        """Its text by the content of the file and where it begins: another text differs in one."""
-        return self.blob, self.config.start
-
-    @property
     def is_alone(self) -> bool:
         """Whether nothing else is in the file."""
         return len(documents(self.config.source)) == 1
@@ -55,14 +45,6 @@ class Stored:
 def title(namespace: str, name: str) -> str:
     """Return what a policy is called: `flux-system/week`."""
     return f"{namespace or NO_NAMESPACE}/{name}"
-
-
-def may_close_by_targets(config: KubeObject) -> bool:
-    """Say whether a policy may have `closesEarly: auto`, for itself or for a cluster.
-
-    It is cheap, and never wrongly False.
-    """
-    return config.mentions("auto")
 
 
 @dataclass(frozen=True, slots=True)

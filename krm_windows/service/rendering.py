@@ -11,10 +11,9 @@ from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
-from krm_windows.krm import InputError, KubeObject, opened
+from krm_windows.krm import KubeObject
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
-from krm_windows.render.command import CLUSTER
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings
@@ -25,8 +24,6 @@ from krm_windows.system.reading import SUFFIXES
 
 Renew = Callable[[Path, Output], Renewal]
 """Renders again what is below a directory, without writing (`cli.rendered.renew`)."""
-# A cluster's resources, which are read at each change: more than any repository of manifests has.
-_MOST = 64 << 20
 # Manifests of a commit that are rendered from, and other files that a kustomization may name.
 _MOST_OF_ALL = 256 << 20
 _SMALL = 64 << 10
@@ -35,8 +32,6 @@ _LARGEST = 1 << 20
 # Commits whose outputs are kept, and policies of which is kept whether those are current.
 _MOST_COMMITS = 8
 _MOST_CHECKED = 1000
-# Lists of files with resources that are kept.
-_MOST_DIRECTORIES = 64
 # By a file here the top of a repository is known (`system.tops`).
 _GIT = ".git/HEAD"
 
@@ -51,9 +46,6 @@ class Renderer:
         # Of each content, which never changes.
         self._lines: dict[str, bytes] = {}
         self.outputs = lru_cache(_MOST_COMMITS)(self._listed)
-        self._files = lru_cache(_MOST_DIRECTORIES)(self._read_files)
-        # Of those that were read last: hours that follow from them are kept elsewhere.
-        self.resources = lru_cache(1)(self._read_resources)
         self._checked = lru_cache(_MOST_CHECKED)(self._check)
 
     def renewals(self, commit: str, new: KubeObject, edit: Edit) -> list[Renewal]:
@@ -104,47 +96,6 @@ class Renderer:
             if posixpath.basename(each.path) == KUSTOMIZATION and each.size <= _LARGEST
         )
 
-    def resource_files(self, commit: str, stored: Stored, cluster: str | None) -> tuple[File, ...]:
-        """Return the files with the resources of a policy's targets on a cluster.
-
-        They are where it was rendered with them: for this cluster, or else for none in particular.
-        """
-        found: tuple[str, str] | None = None
-        for each in self.rendered(commit, stored):
-            if each.command is None or each.command.arguments.resources is None:
-                continue
-            arguments = each.command.arguments
-            own = CLUSTER in arguments.resources
-            if (own and cluster is None) or arguments.cluster not in (None, cluster):
-                continue
-            found = arguments.resources.replace(CLUSTER, cluster or ""), each.directory
-            if own or arguments.cluster is not None:
-                break
-        return () if found is None else self._files(commit, stored.file, *found)
-
-    def _read_files(self, commit: str, own: str, directory: str, output: str) -> tuple[File, ...]:
-        below = "" if directory == "." else directory
-        # Neither the policy as it was nor what was rendered of it: both are about to change.
-        return tuple(
-            file
-            for file in self._branch.files(commit, below)
-            if file.path.endswith(SUFFIXES)
-            and file.path != own
-            and not file.path.startswith(f"{output}/")
-        )
-
-    def _read_resources(self, files: tuple[File, ...]) -> list[KubeObject]:
-        """Read files of manifests; raises Problem where they are too large, else InputError."""
-        items: list[KubeObject] = []
-        for path, content in self._contents(files, _MOST):
-            try:
-                # What has no kind is no resource, such as values of a chart; and what cannot be
-                # read says so here, where its file is known.
-                items += [item for item in opened(content) if item.kind]
-            except InputError as error:
-                raise error.in_file(path) from error
-        return items
-
     def _beginning(self, file: File) -> bytes:
         """Return the first two lines of a kustomization: one may have the patches of a fleet."""
         if file.blob not in self._lines:
@@ -163,19 +114,15 @@ class Renderer:
             wanted = list(filter(_is_manifest, every))
         root = Directory.at(top)
         root.put(_GIT, b"", lasting=False)
-        for path, content in self._contents(wanted, _MOST_OF_ALL):
-            root.put(path, content, lasting=False)
+        size = sum(each.size for each in wanted)
+        if size > _MOST_OF_ALL:
+            raise Problem(HTTPStatus.CONFLICT, f"the manifests of the repository have {size} bytes")
+        # The same content in two files is one object, and read once.
+        blobs = self._branch.contents(list({each.blob: None for each in wanted}), size)
+        for each in wanted:
+            root.put(each.path, blobs[each.blob], lasting=False)
         if edit is not None:
             root.put(edit.path, edit.content or b"", lasting=False)
-
-    def _contents(self, files: Sequence[File], most: int) -> list[tuple[str, bytes]]:
-        size = sum(each.size for each in files)
-        if size > most:
-            where = posixpath.commonpath([each.path for each in files]) or "the repository"
-            raise Problem(HTTPStatus.CONFLICT, f"the files in {where} have {size} bytes")
-        # The same content in two files is one object, and read once.
-        blobs = self._branch.contents(list({each.blob: None for each in files}), size)
-        return [(each.path, blobs[each.blob]) for each in files]
 
 
 def _is_manifest(file: File) -> bool:

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from ipaddress import IPv4Address
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     IPvAnyAddress,
     NonNegativeInt,
@@ -26,11 +24,10 @@ from krm_windows.service.problems import invalid_words
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system import bounded
 from krm_windows.system.git_branch import Person
-from krm_windows.system.reading import SUFFIXES
 
 _MOST = 1 << 20
 SERVICE = Person("krm-windows", "krm-windows@localhost")
-"""Who makes a commit, if nobody else is named: the author is the caller."""
+"""Who makes a commit, if the clone names nobody: the author is the caller."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -43,35 +40,6 @@ class Clusters:
 
     directories: str
     sources: tuple[str, ...] = ()
-
-
-def _person(text: object) -> object:
-    found = Person.read(str(text)) if not isinstance(text, Person) else text
-    if found is None:
-        raise ValueError(f"must be 'NAME <EMAIL>', got {text!r}")
-    return found
-
-
-def _new_file(template: str) -> str:
-    """Refuse a path at which no new policy could be put, or found again."""
-    try:
-        path = PurePosixPath(template.format(namespace="a", name="b"))
-    except (LookupError, ValueError):
-        raise ValueError("takes only {namespace} and {name}") from None
-    if path.is_absolute() or ".." in path.parts or path.suffix not in SUFFIXES:
-        raise ValueError(f"must be a path below the directory that ends in .yaml, got {template!r}")
-    return template
-
-
-def _origin(address: str) -> str:
-    """Refuse an address that no browser has as its origin: every form would be refused."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"must be a URL such as https://windows.example, got {address!r}")
-    origin = f"{parts.scheme}://{parts.netloc}"
-    if address.rstrip("/") != origin:
-        raise ValueError(f"must not have a path: {origin}")
-    return origin
 
 
 def _clusters(found: Clusters) -> Clusters:
@@ -97,23 +65,18 @@ class Settings(BaseSettings):
     repo: Path
     # The one that is checked out, if it is None.
     branch: str | None = None
-    # The path of the file of a new policy below the directory.
-    newFile: Annotated[str, AfterValidator(_new_file)] = "{namespace}-{name}.yaml"  # noqa: N815 - as the file has it
-    committer: Annotated[Person, BeforeValidator(_person)] = SERVICE
     # What costs an audit or a commit, of each caller over a minute.
     rate: NonNegativeInt = 600
     # Where the clusters are, for what waits for them; None: nobody looks for it.
     clusters: Annotated[Clusters, AfterValidator(_clusters)] | None = None
     remote: str | None = None
-    fetchSeconds: PositiveInt = 30  # noqa: N815 - likewise
+    fetchSeconds: PositiveInt = 30  # noqa: N815 - as the file has it
     # Changes are proposed at the remote, and not made.
     proposals: PullRequests | None = None
     host: IPvAnyAddress = IPv4Address("127.0.0.1")
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
     # Whether callers come over TLS, which a proxy ends.
     tlsByProxy: bool = False  # noqa: N815 - likewise
-    # What browsers know the service by, `https://windows.example.com`; None is whatever they say.
-    publicUrl: Annotated[str, AfterValidator(_origin)] | None = None  # noqa: N815 - likewise
     tokens: Path | None = None
     oidc: Provider | None = None
     proxy: Proxy | None = None

@@ -50,7 +50,7 @@ class Windows:
         self.renderer: Renderer | None = None
         if renew is not None:
             self.renderer = Renderer(self.branch, renew)
-        self.evaluator = Evaluator(self.renderer, lambda: self.snapshot.commit)
+        self.evaluator = Evaluator()
         self.waiting = Waiting(settings, self.branch)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()
@@ -68,6 +68,17 @@ class Windows:
     def now(self) -> datetime:
         """Return the instant that it is."""
         return datetime.now(UTC)
+
+    def places(self, words: str = "") -> Iterator[tuple[Stored, str | None]]:
+        """Yield each policy and cluster whose names have all of some words."""
+        wanted = words.lower().split()
+        for stored in self.snapshot.every():
+            # `week north`: one word may be of the policy, the other of the cluster.
+            left = [word for word in wanted if word not in stored.title.lower()]
+            for cluster in self.evaluator.clusters(stored) or (None,):
+                name = (cluster or "").lower()
+                if all(word in name for word in left):
+                    yield stored, cluster
 
     def refresh(self) -> Snapshot:
         """Look at the branch, and read what has changed; return the policies."""

@@ -6,13 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from http import HTTPStatus
 from itertools import chain
 
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
-from krm_windows.flux.fields import listed, read
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.plan.given import Given, gated
@@ -22,9 +20,10 @@ from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.results import Result, fails
 from krm_windows.service import permissions
 from krm_windows.service.access import Caller
-from krm_windows.service.policies import Place, Snapshot, Stored, may_close_by_targets
+from krm_windows.service.policies import Place, Snapshot, Stored
 from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
+from krm_windows.service.settings import SERVICE
 from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Edit, Entry
@@ -37,8 +36,6 @@ Change = Callable[[KubeObject], KubeObject]
 _ATTEMPTS = 5
 DAYS = 28
 """Whose hours of a change are shown: four weeks, as `set` does."""
-# A tag as it is given out: the object of the file, with an ending for another form of it.
-_TAG = re.compile(r'"([0-9a-f]{40,64})(-json)?"')
 # Commits in which a key is looked for.
 _MOST_KEYS = 1000
 # Trailers of a commit (git-interpret-trailers(1)); the reason above them has one line.
@@ -51,16 +48,15 @@ class Order:
     """A change that a caller asks for.
 
     `if_match` is the header of that name, None for a change that holds for any version. Of what is
-    `urgent` only what does not build is refused; of what is `strict`, warnings are refused, too.
-    What has a `key` happens once, however often it is asked for; `digest` is of the request, so
-    that another one under the same key is refused. `override` is the name of the one that is made.
+    `urgent` only what does not build is refused. What has a `key` happens once, however often it is
+    asked for; `digest` is of the request, so that another one under the same key is refused.
+    `override` is the name of the one that is made.
     """
 
     caller: Caller
     reason: str = ""
     if_match: str | None = None
     urgent: bool = False
-    strict: bool = False
     key: str | None = None
     digest: str = ""
     override: str | None = None
@@ -131,9 +127,9 @@ def proposed(proposal: Proposal | None, file: str) -> Record:
     }
 
 
-def entity_tag(stored: Stored, *, json: bool) -> str:
-    """Return the strong entity tag of a policy, which another form of it has not."""
-    return f'"{stored.blob}{"-json" if json else ""}"'
+def entity_tag(stored: Stored) -> str:
+    """Return the strong entity tag of a policy: the object of its file."""
+    return f'"{stored.blob}"'
 
 
 class Writer:
@@ -154,8 +150,7 @@ class Writer:
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
             view = View(at, Period(begins, DAYS), order.urgent)
-            items = self._resources(stored, old, new)
-            return propose(old, new, items, view, partial(self._gated, items))
+            return propose(old, new, [], view, self._gated)
 
     def preview_new(
         self, snapshot: Snapshot, place: Place, new: KubeObject, order: Order
@@ -250,8 +245,10 @@ class Writer:
         if not edits:
             return outcome
         message = _message(order, outcome.place)
-        people = order.caller.person, windows.settings.committer
-        commit = windows.branch.commit(snapshot.commit, edits, message, *people)
+        made_by = windows.branch.person() or SERVICE
+        commit = windows.branch.commit(
+            snapshot.commit, edits, message, order.caller.person, made_by
+        )
         outcome = replace(outcome, commit=commit)
         if windows.settings.proposals is not None:
             return self._propose(windows.settings.proposals, message, outcome)
@@ -307,9 +304,8 @@ class Writer:
             if found is None:
                 continue
             content = branch.contents([found.blob], found.size)[found.blob]
-            # In any list of it; one that cannot be read builds nothing anyhow.
-            fields = read(content)
-            if name in map(posixpath.normpath, listed(fields, fields)):
+            # Wherever it does.
+            if name.encode() in content:
                 raise Problem(
                     HTTPStatus.CONFLICT,
                     f"{path} names {name} and would not build without it: remove it there first",
@@ -358,26 +354,14 @@ class Writer:
             is_pushed=remote is not None,
         )
 
-    def _gated(
-        self, items: list[KubeObject], cluster: str | None, but: Collection[str]
-    ) -> Iterator[Target]:
+    def _gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
         """Yield what the policies of the branch gate in a cluster, but for those of some names."""
         policies = (Given.of(each.config.as_read()) for each in self._windows.snapshot.every())
-        return gated(policies, cluster, items, but)
-
-    def _resources(self, stored: Stored, *versions: KubeObject) -> list[KubeObject]:
-        """Return the resources that the targets are among, where they decide when it closes."""
-        # Only `closesEarly: auto` asks for them, and they are read for each change.
-        if self._renderer is None or not any(map(may_close_by_targets, versions)):
-            return []
-        # None where each cluster has its own: an audit is of all of them at once.
-        commit = self._windows.snapshot.commit
-        return self._renderer.resources(self._renderer.resource_files(commit, stored, None))
+        return gated(policies, cluster, [], but)
 
     def _new_file(self, snapshot: Snapshot, place: Place) -> str:
-        settings = self._windows.settings
         # As kubectl does: what names no namespace goes to `default`.
-        name = settings.newFile.format(namespace=place.namespace or "default", name=place.name)
+        name = f"{place.namespace or 'default'}-{place.name}.yaml"
         file = posixpath.join(self._windows.below, name)
         if self._windows.branch.is_taken(snapshot.commit, file):
             raise Problem(HTTPStatus.CONFLICT, f"{file} already exists, and is not this policy")
@@ -403,7 +387,7 @@ def found_of(proposal: Proposal, order: Order) -> list[Result]:
 
 
 def _refuse(proposal: Proposal, order: Order, file: str) -> None:
-    if proposal.fails(strict=order.strict, urgent=order.urgent):
+    if proposal.fails(strict=False, urgent=order.urgent):
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "the policy would be invalid: nothing was written",
@@ -415,18 +399,14 @@ def _check(order: Order, stored: Stored) -> None:
     """Refuse a change of another version than the one that is there (RFC 9110, 13.1.1)."""
     if order.if_match is None or order.if_match.strip() == "*":
         return
-    # Any of several may match (RFC 9110, 13.1.1).
-    tags = [tag.strip() for tag in order.if_match.split(",")]
-    for tag in tags:
-        found = _TAG.fullmatch(tag)
-        # The comparison is strong: a weak tag, `W/"…"`, matches nothing.
-        if found and found[1] == stored.blob:
-            return
-    raise Problem(
-        HTTPStatus.PRECONDITION_FAILED,
-        f"{stored.title} has changed: its ETag is now {entity_tag(stored, json=False)}",
-        headers={"ETag": entity_tag(stored, json=False)},
-    )
+    # Any of several may match. The comparison is strong: a weak tag, `W/"…"`, matches nothing.
+    now = entity_tag(stored)
+    if now not in [tag.strip() for tag in order.if_match.split(",")]:
+        raise Problem(
+            HTTPStatus.PRECONDITION_FAILED,
+            f"{stored.title} has changed: its ETag is now {now}",
+            headers={"ETag": now},
+        )
 
 
 def _keyed(entries: Iterable[Entry], order: Order) -> Entry | None:
@@ -454,15 +434,15 @@ def _message(order: Order, place: Place) -> str:
     through = f"Requested-through: krm-windows serve ({order.caller.name})"
     trailers = [f"Policy: {place.title}", through]
     if order.override is not None:
-        trailers.append(f"Override: {_one_line(order.override)}")
+        trailers.append(f"Override: {one_line(order.override)}")
     if order.key is not None:
         trailers.append(f"Idempotency-Key: {_key(order)}/{order.digest}")
     lines = "\n".join(trailers)
     # Below the reason, only our own trailers count.
-    return f"{_one_line(order.reason)}\n\n{lines}\n"
+    return f"{one_line(order.reason) or place.title}\n\n{lines}\n"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return a text that cannot end its line, whatever it holds."""
     seen = "".join(sign if sign.isprintable() else " " for sign in text)
     return " ".join(seen.split())

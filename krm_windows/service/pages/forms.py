@@ -1,6 +1,10 @@
-"""Forms: what somebody typed, and what was found of it, beside the field that it is about."""
+"""Forms: what somebody typed, what was found of it beside its fields, and what would come of it.
 
-from collections.abc import Iterable, Mapping
+A form makes a change, which is previewed and saved as any other. What keeps it from being saved is
+said in the form, with all that was typed.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import chain
@@ -8,12 +12,12 @@ from itertools import chain
 from starlette.responses import RedirectResponse, Response
 
 from krm_windows.edit.proposal import Proposal
+from krm_windows.preview.difference import alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
-from krm_windows.service.pages.rendering import page, policy_url
-from krm_windows.service.policies import Stored
+from krm_windows.service.pages.rendering import here, page, policy_url
 from krm_windows.service.problems import Problem
-from krm_windows.service.writing import Change, Order, Outcome
+from krm_windows.service.writing import DAYS, Change, Order, Outcome, found_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +30,25 @@ class Found:
 
 @dataclass(slots=True)
 class Form:
-    """What a form shows: its texts, what was found of each, and what else is to be said.
+    """A form: its texts, what was found of each, and what else is to be said.
 
-    `was` are the texts as the form began: what differs is what somebody typed. `etag` is the
-    version of the policy then, empty for a form whose change holds for any version.
+    What it changes is at a `path` of the policy, or of the patch of a cluster, such as
+    `windows.week`; `fields` are the fields of the form by the names below it. `action` is `preview`
+    or `save`, and empty for a form as it begins.
     """
 
     texts: dict[str, str]
-    was: dict[str, str] = field(default_factory=dict)
-    etag: str = ""
+    action: str = ""
+    path: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
     found: dict[str, list[Found]] = field(default_factory=dict)
     general: list[Found] = field(default_factory=list)
     is_conflict: bool = False
+    proposal: Proposal | None = None
 
-    def add(self, name: str, message: str) -> None:
-        """Say that a field is wrong."""
-        self.found.setdefault(name, []).append(Found(message))
+    def add(self, name: str, message: str, severity: Severity = Severity.ERROR) -> None:
+        """Say something of a field."""
+        self.found.setdefault(name, []).append(Found(message, severity))
 
     @property
     def fails(self) -> bool:
@@ -57,49 +64,57 @@ class Form:
             return HTTPStatus.CONFLICT
         return HTTPStatus.UNPROCESSABLE_ENTITY if self.fails else HTTPStatus.OK
 
-    def place(self, results: Iterable[Result], path: str, fields: Mapping[str, str]) -> None:
-        """Put results beside the fields that they are about.
-
-        The policy, or the patch of a cluster, has what the fields say at a path, such as
-        `windows.week`; below it, `fields` has their names.
-        """
-        for result in results:
-            _, is_below, name = result.path.partition(path)
-            beside = fields.get(name.removeprefix("."))
-            if is_below and beside is not None:
-                found = Found(result.message, result.severity)
-                self.found.setdefault(beside, []).append(found)
-                continue
-            # The form has no field for it: with its path, as messages begin behind one.
-            message = f"{result.path or 'the policy'} {result.message}"
-            self.general.append(Found(message, result.severity))
-
-
-def preview(
-    call: Call, form: Form, stored: Stored, change: Change, order: Order
-) -> Proposal | None:
-    """Work out what would come of a change; None where the form then says why that cannot be."""
-    try:
-        return call.writer.preview(stored, change, order)
-    except Problem as problem:
-        form.general.append(Found(problem.detail))
+    def save(self, call: Call, change: Change, order: Order) -> Response | None:
+        """Make a change; None where the form says why it is not made."""
+        try:
+            outcome = call.writer.change(call.place, change, order)
+        except Problem as problem:
+            # 412: the form shows what somebody else did, and goes on from there.
+            self.is_conflict = problem.status is HTTPStatus.PRECONDITION_FAILED
+            # What is wrong with the change itself is found, and placed, when it is previewed.
+            if not self.is_conflict and problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
+                self.general.append(Found(problem.detail))
+            return None
+        # The line of the log names the commit, as the page does.
+        call.note(outcome)
+        if outcome.commit is not None:
+            return done(call, outcome)
+        self.general.append(Found("There is nothing to save: the policy already says this."))
         return None
 
+    def preview(self, call: Call, change: Change, order: Order) -> None:
+        """Work out what would come of a change, and put what is found beside the fields."""
+        try:
+            self.proposal = call.writer.preview(call.stored(), change, order)
+        except Problem as problem:
+            self.general.append(Found(problem.detail))
+            return
+        for result in found_of(self.proposal, order):
+            self._place(result)
 
-def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome | None:
-    """Make a change; None where it was refused, which the form then says."""
-    try:
-        outcome = call.writer.change(call.place, change, order)
-    except Problem as problem:
-        # 412: the form shows what somebody else did, and goes on from there.
-        form.is_conflict = problem.status is HTTPStatus.PRECONDITION_FAILED
-        # What is wrong with the change itself is found, and placed, when it is previewed.
-        if not form.is_conflict and problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
-            form.general.append(Found(problem.detail))
-        return None
-    # The line of the log names the commit, as the page does.
-    call.note(outcome)
-    return outcome
+    def _place(self, result: Result) -> None:
+        _, is_below, name = result.path.partition(self.path)
+        beside = self.fields.get(name.removeprefix("."))
+        if is_below and beside is not None:
+            self.add(beside, result.message, result.severity)
+            return
+        # The form has no field for it: with its path, as messages begin behind one.
+        message = f"{result.path or 'the policy'} {result.message}"
+        self.general.append(Found(message, result.severity))
+
+    def page(self, call: Call, template: str, **values: object) -> Response:
+        """Answer with the form."""
+        # Of a thousand clusters, those that the change leaves alone are not named.
+        differences = self.proposal.differences if self.proposal is not None else []
+        shown = {
+            "stored": call.stored(),
+            "here": here(call),
+            "cluster": call.cluster,
+            "form": self,
+            "changes": alike([each for each in differences if each.changes]),
+            "days": DAYS,
+        }
+        return page(call, template, {**shown, **values}, self.status)
 
 
 def done(call: Call, outcome: Outcome) -> Response:

@@ -1,6 +1,5 @@
 """The first page: what is open now, why, and until when, for all policies and clusters."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
@@ -32,16 +31,16 @@ router = routing.pages()
 class Row:
     """A policy on a cluster: what holds now; `problem` says why that is not known.
 
-    `url` is the address of its page, `waits` what waits for it to open.
+    `url` is the address of its page, `change` the last one, `waits` what came since it closed.
     """
 
     stored: Stored
     cluster: str | None
-    decision: Decision | None
-    zone: ZoneInfo | None
+    url: str
+    change: Entry | None
     problem: str = ""
-    change: Entry | None = None
-    url: str = ""
+    decision: Decision | None = None
+    zone: ZoneInfo | None = None
     waits: Waits | None = None
 
     @property
@@ -67,29 +66,35 @@ def show_overview(
 
 def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
     """Work out what holds on a cluster."""
+    windows = call.windows
+    # Of one name in several files, the file says which.
+    several = len(windows.snapshot.policies[stored.namespace, stored.name]) > 1
+    file = stored.file if several else None
+    found = Row(
+        stored,
+        cluster,
+        url=policy_url(stored.namespace, stored.name, cluster=cluster, file=file),
+        change=next(iter(windows.history(stored, 1)), None),
+    )
     try:
-        timetable = call.windows.evaluator.timetable(stored, cluster)
+        timetable = windows.evaluator.timetable(stored, cluster)
     except Problem as problem:
         # A policy that is wrong has a row, too: it opens nothing, and somebody has to look at it.
-        return Row(stored, cluster, None, None, problem.detail)
-    return Row(stored, cluster, timeline.decide(timetable, now), timetable.zone)
-
-
-def waits(call: Call, here: Row) -> Waits | None:
-    """Return what is known to wait for a closed policy; None for another one.
-
-    More is found out meanwhile, for when the page is loaded again.
-    """
-    if here.decision is None or here.decision.open:
-        return None
-    windows = call.windows
-    return windows.waiting.of(here.stored, here.cluster, here.decision, windows.snapshot.commit)
+        return replace(found, problem=problem.detail)
+    decision = timeline.decide(timetable, now)
+    waits = windows.waiting.since(decision, windows.snapshot.commit)
+    return replace(
+        found,
+        decision=decision,
+        zone=timetable.zone,
+        waits=None if decision.open else waits,
+    )
 
 
 def _values(call: Call, words: str, state: str, start: int) -> dict[str, object]:
     now = call.windows.now()
     # Names alone: what holds is worked out for the rows of this page.
-    places = list(_places(call, words))
+    places = list(call.windows.places(words))
     rows: list[Row] = []
     after = start
     # Rows are numbered by their names, so that a page is found again however hours move.
@@ -99,7 +104,7 @@ def _values(call: Call, words: str, state: str, start: int) -> dict[str, object]
         after += 1
         here = row(call, stored, cluster, now)
         if state in ("", here.state):
-            rows.append(_completed(call, here))
+            rows.append(here)
     # What was looked for goes on to the next page.
     query = {name: text for name, text in {"q": words, "state": state}.items() if text}
     return {
@@ -114,29 +119,3 @@ def _values(call: Call, words: str, state: str, start: int) -> dict[str, object]
         "first_url": f"/?{urlencode(query)}",
         "next_url": f"/?{urlencode({**query, 'continue': after})}",
     }
-
-
-def _completed(call: Call, here: Row) -> Row:
-    """Return a row with what the first page alone says of it."""
-    stored, windows = here.stored, call.windows
-    # Of one name in several files, the file says which.
-    several = len(windows.snapshot.policies[stored.namespace, stored.name]) > 1
-    file = stored.file if several else None
-    url = policy_url(stored.namespace, stored.name, cluster=here.cluster, file=file)
-    # Without the clusters' directories, of no row anything would be known.
-    found = waits(call, here) if windows.waiting.clusters is not None else None
-    change = next(iter(windows.history(stored, 1)), None)
-    return replace(here, change=change, url=url, waits=found)
-
-
-def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:
-    """Yield each policy and cluster whose names have all the words that are looked for."""
-    wanted = words.lower().split()
-    for stored in call.windows.snapshot.every():
-        clusters: tuple[str | None, ...] = call.windows.evaluator.clusters(stored) or (None,)
-        # `week north`: one word may be of the policy, the other of the cluster.
-        left = [word for word in wanted if word not in stored.title.lower()]
-        for cluster in clusters:
-            name = (cluster or "").lower()
-            if all(word in name for word in left):
-                yield stored, cluster

@@ -1,11 +1,9 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
-from collections.abc import Callable
-from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Query
 from markupsafe import Markup
 from starlette.responses import Response
 
@@ -16,11 +14,12 @@ from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
+from krm_windows.preview.picture import draw
 from krm_windows.service import handlers, routing
 from krm_windows.service.admission import Call, ReadCluster
-from krm_windows.service.bodies import ICS, JSON
-from krm_windows.service.pages import drawing, overview
-from krm_windows.service.pages.rendering import address, page, policy_url
+from krm_windows.service.bodies import ICS
+from krm_windows.service.pages import overview
+from krm_windows.service.pages.rendering import environment, here, page
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
@@ -39,91 +38,72 @@ def show_policy(
     days: Days = 7,
     # The commit that was made.
     saved: Annotated[str, Query()] = "",
-    # `rendered`: find out whether what is rendered is current.
+    # `rendered`: find out whether what is rendered is current; `targets`: what the targets take.
     check: Annotated[str, Query()] = "",
 ) -> Response:
     """Show a policy: its state, calendar, rules and changes."""
-    stored = call.stored()
-    period = Period(start or Today(call.windows.now()), days)
-    values = _values(call, stored, period, saved, check)
-    return page(call, "policy.html", values)
-
-
-@router.get(f"{_POLICY}/calendar.{{ending}}")
-def show_calendar(
-    call: ReadCluster,
-    ending: Annotated[Literal["json", "ics"], Path()],
-    start: From = None,
-    days: Days = 7,
-) -> Response:
-    """Answer with a policy's calendar in one form, whatever a browser would rather have."""
-    return handlers.calendar_as(call, {"json": JSON, "ics": ICS}[ending], start, days)
-
-
-def _values(
-    call: Call, stored: Stored, period: Period, saved: str, check: str
-) -> dict[str, object]:
-    cluster = call.cluster
-    now = call.windows.now()
-    clusters = call.windows.evaluator.clusters(stored)
-    shown: tuple[str | None, ...] = clusters[:_MOST_CLUSTERS] or (None,)
+    stored, cluster, windows = call.stored(), call.cluster, call.windows
+    now = windows.now()
+    clusters = windows.evaluator.clusters(stored)
     # An unknown one is a problem, and said to be one.
-    call.windows.evaluator.check(stored, cluster)
+    windows.evaluator.check(stored, cluster)
     # A page of one cluster says of it alone what holds, and which rules.
-    if cluster is not None:
-        shown = (cluster,)
-    zone = overrides.zone_of_ends(stored.config, cluster)
+    shown = (cluster,) if cluster is not None else clusters[:_MOST_CLUSTERS] or (None,)
     rows = [overview.row(call, stored, name, now) for name in shown]
-    history = call.windows.history(stored, _COMMITS)
-    renderer, commit = call.windows.renderer, call.windows.snapshot.commit
-    # What can be said however wrong the policy is; the rest follows below.
+    # Where the page is of one cluster, or of a policy that names none.
+    waits = rows[0].waits if cluster or len(clusters) < 2 else None  # noqa: PLR2004
+    targets = None
+    if waits is not None and check == "targets":
+        targets = windows.waiting.targets(stored, cluster, waits)
+    rendered = None
+    # To find it out takes as long as to render it: where it is asked for.
+    if windows.renderer is not None and check == "rendered":
+        rendered = windows.renderer.check(windows.snapshot.commit, stored)
+    history = windows.history(stored, _COMMITS)
+    zone = rows[0].zone if len(rows) == 1 else None
     values: dict[str, object] = {
         "stored": stored,
-        "here": here(call, stored),
+        "here": here(call),
         "cluster": cluster,
         "clusters": clusters,
         "rows": rows,
-        # Where the page is of one cluster, or of a policy that names none.
-        "waits": overview.waits(call, rows[0]) if cluster or len(clusters) < 2 else None,  # noqa: PLR2004
+        "waits": waits,
+        "targets": targets,
         "history": history,
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
         "saved": next((each for each in history if each.commit == saved), None),
-        # To find it out takes as long as to render it: where it is asked for.
-        "rendered": renderer.check(commit, stored) if check and renderer is not None else None,
+        "rendered": rendered,
         "stages": stages,
-        "wrong": None,
-        "rules": None,
-        "calendar": None,
-        "listed": [],
-        "days": period.days,
-        "zone": rows[0].zone if len(rows) == 1 and rows[0].zone else zone,
+        "days": days,
+        "zone": zone or overrides.zone_of_ends(stored.config, cluster),
         "zones": len(clocks.of_clusters(stored.config)),
         # However wrong the policy is otherwise.
         "names": stored.config.get("spec", "windows"),
-        "rest": partial(address, "/policies", stored.namespace, stored.name, file=call.place.file),
+        **dict.fromkeys(("picture", "words", "listed", "rules", "wrong")),
     }
     try:
-        values["calendar"] = _calendar(call, stored, shown, period)
-        values["listed"] = _listed(call, stored, cluster)
-        values["rules"] = _rules(call, stored, cluster)
+        values |= _calendar(call, stored, shown, Period(start or Today(now), days))
+        values["listed"] = _listed(call, stored)
+        values["rules"] = _rules(call, stored)
     except Problem as problem:
         values["wrong"] = problem
-    return values
+    return page(call, "policy.html", values)
 
 
-def here(call: Call, stored: Stored) -> Callable[..., str]:
-    """Return a function that makes addresses of a policy's pages, of the same file."""
-    return partial(policy_url, stored.namespace, stored.name, file=call.place.file)
+@router.get(f"{_POLICY}/calendar.ics")
+def show_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
+    """Answer with a policy's calendar as iCalendar, whatever a browser would rather have."""
+    return handlers.calendar_as(call, ICS, start, days)
 
 
-def _listed(call: Call, stored: Stored, cluster: str | None) -> list[ListedOverride]:
+def _listed(call: Call, stored: Stored) -> list[ListedOverride]:
     """Return the overrides of a policy, or of a cluster; raises Problem where it is wrong."""
     # To list them, the policy is worked out for every cluster, of which there may be a thousand.
     if b"overrides" not in stored.config.span:
         return []
     try:
-        return overrides.listed(stored.config, call.windows.now(), cluster)
+        return overrides.listed(stored.config, call.windows.now(), call.cluster)
     except InputError as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 
@@ -131,18 +111,27 @@ def _listed(call: Call, stored: Stored, cluster: str | None) -> list[ListedOverr
 def _calendar(
     call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period
 ) -> dict[str, Markup]:
-    # Clusters that are alike share a row, so that a fleet of fifty is read at a glance.
-    evaluator = call.windows.evaluator
-    timetables = [evaluator.timetable(stored, name) for name in shown]
-    return drawing.drawn(calendars(timetables, period), call.windows.now())
+    """Draw the calendar: the `picture`, and every fact of it in `words`.
+
+    Clusters that are alike share a row, so that a fleet of fifty is read at a glance. Tracks of SVG
+    are placed by shares of the width: the Content Security Policy allows no style in an element.
+    """
+    timetables = [call.windows.evaluator.timetable(stored, name) for name in shown]
+    values = {"picture": draw(calendars(timetables, period), call.windows.now())}
+    templates = {"picture": "picture.html", "words": "described.html"}
+    return {
+        # Every text in it was escaped by the template.
+        name: Markup(environment().get_template(template).render(values))  # noqa: S704
+        for name, template in templates.items()
+    }
 
 
-def _rules(call: Call, stored: Stored, cluster: str | None) -> dict[str, object] | None:
+def _rules(call: Call, stored: Stored) -> dict[str, object] | None:
     """Return the rules of a cluster, or those that the form without a cluster changes.
 
     None where a policy has none for all clusters.
     """
-    evaluator = call.windows.evaluator
+    evaluator, cluster = call.windows.evaluator, call.cluster
     try:
         timetable = evaluator.timetable(stored, cluster)
         spec = evaluator.policy(stored, cluster).spec

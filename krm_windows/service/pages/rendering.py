@@ -1,9 +1,9 @@
 """Pages from templates: every text is escaped, and every asset is named by its content."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from pkgutil import get_data
 from urllib.parse import quote, urlencode
@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from krm_windows.preview import templating
 from krm_windows.preview.text import span
-from krm_windows.service.access import Scope
+from krm_windows.service.access import COOKIE, Scope
 from krm_windows.service.admission import Call
 from krm_windows.service.bodies import HTML
 from krm_windows.service.policies import NO_NAMESPACE
@@ -67,7 +67,7 @@ def page(
         "caller": call.caller,
         "can_write": call.caller.may(Scope.WRITE),
         "can_override": call.caller.may(Scope.OVERRIDE),
-        "form_token": call.service.access.form_token(call.caller),
+        "signed_in": COOKIE in call.request.cookies,
         "now": call.windows.now(),
         "windows": call.windows,
         "proposes": call.windows.settings.proposals is not None,
@@ -181,17 +181,18 @@ def _asset(name: str) -> str:
     return f"/ui/assets/{assets()[name][0]}"
 
 
+def here(call: Call) -> Callable[..., str]:
+    """Return a function that makes addresses of the pages of a policy, of the same file."""
+    place = call.place
+    return partial(policy_url, place.namespace, place.name, file=place.file)
+
+
 def policy_url(namespace: str, name: str, *below: str, **query: str | None) -> str:
-    """Return the address of a policy's page, or of one below it, with a query."""
-    return address("/ui/policies", namespace, name, *below, **query)
-
-
-def address(start: str, namespace: str, name: str, *below: str, **query: str | None) -> str:
-    """Return an address of a policy; of the query, what is empty is left out."""
+    """Return the address of a policy's page, or of one below it; what is empty is left out."""
     # A name is text of a file: whatever it holds, it stays one part of the path.
-    parts = (namespace or NO_NAMESPACE, name, *below)
-    path = "/".join(quote(part, safe="") for part in parts)
-    given = {key: text for key, text in query.items() if text}
-    if not given:
-        return f"{start}/{path}"
-    return f"{start}/{path}?{urlencode(given)}"
+    parts = (
+        "/ui/policies",
+        *(quote(part, safe="") for part in (namespace or NO_NAMESPACE, name, *below)),
+    )
+    given = urlencode({key: text for key, text in query.items() if text})
+    return "/".join(parts) + (f"?{given}" if given else "")

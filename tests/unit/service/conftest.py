@@ -218,7 +218,10 @@ def started(repository: Path, git: Git) -> Callable[..., Client]:
     ) -> Client:
         windows = Windows(Settings(repo=repository, **{"branch": "main", **settings}))
         log = Log(lambda line: lines.append(dict(line)))
-        return Client(application.make(windows, Access(ways), log), windows)
+        access = Access(ways)
+        if access.keys is not None:
+            access.keys.refresh()
+        return Client(application.make(windows, access, log), windows)
 
     return start
 

@@ -20,10 +20,8 @@ ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
     ("GET", "/policies?limit=x", b"", {}),
     ("GET", "/policies?limit=1&limit=1", b"", {}),
     ("GET", "/policies?what=1", b"", {}),
-    ("GET", "/policies?namespace=%ff", b"", {}),
     ("GET", POLICY, b"", {}),
     ("GET", POLICY, b"", {"accept": "text/plain"}),
-    ("GET", POLICY, b"", {"accept": "application/yaml;q=odd, */*;q=0.1"}),
     ("GET", "/policies/flux-system/none", b"", {}),
     ("GET", "/policies/..%2F..%2Fetc/passwd", b"", {}),
     ("GET", "/policies/%00/%0a", b"", {}),
@@ -32,9 +30,7 @@ ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
     ("PUT", POLICY, b'{"a": NaN}', {"content_type": "application/json", "if_match": "*"}),
     ("PUT", POLICY, b'{"a": "\\ud800"}', {"content_type": "application/json", "if_match": "*"}),
     ("PUT", POLICY, b"[" * 100_000, {"content_type": "application/json", "if_match": "*"}),
-    ("PUT", POLICY, b"a: &a [*a]", {"content_type": "application/yaml", "if_match": "*"}),
-    ("PUT", POLICY, b"\xff\xfe", {"content_type": "application/yaml", "if_match": "*"}),
-    ("PUT", POLICY, b"--- a\n--- b\n", {"content_type": "application/yaml", "if_match": "*"}),
+    ("PUT", POLICY, b"\xff\xfe", {"content_type": "application/json", "if_match": "*"}),
     ("PUT", POLICY, b"{}", {"content_type": "text/html"}),
     ("PATCH", POLICY, {"spec": {"windows": None}}, {"if_match": "*", "content_type": MERGE}),
     ("PATCH", POLICY, {"spec": 1}, {"if_match": "*", "content_type": MERGE}),
@@ -44,14 +40,13 @@ ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
     ("PATCH", f"{POLICY}?reason=a%0ab", {}, {"if_match": "*", "content_type": MERGE}),
     ("DELETE", POLICY, b"", {}),
     ("POST", f"{POLICY}/preview", {}, {"content_type": MERGE}),
-    ("POST", f"{POLICY}/preview?strict=maybe", {}, {"content_type": MERGE}),
+    ("POST", f"{POLICY}/preview?what=maybe", {}, {"content_type": MERGE}),
     ("GET", f"{POLICY}/state", b"", {}),
     ("GET", f"{POLICY}/state?cluster=south&at=2026-12-01T00:00Z", b"", {}),
     ("GET", f"{POLICY}/state?at=0001-01-01T00:00%2B14:00", b"", {}),
     ("GET", f"{POLICY}/state?cluster=none", b"", {}),
     ("GET", f"{POLICY}/calendar?days=3", b"", {}),
     ("GET", f"{POLICY}/calendar?days=3", b"", {"accept": "text/calendar"}),
-    ("GET", f"{POLICY}/calendar?days=3", b"", {"accept": "text/html"}),
     ("GET", f"{POLICY}/calendar?days=99999", b"", {}),
     ("GET", f"{POLICY}/calendar?from=2999-12-31&days=400", b"", {}),
     ("GET", f"{POLICY}/pending", b"", {}),
@@ -190,36 +185,6 @@ def test_a_json_body_is_an_object() -> None:
     assert found == ["object"] * 5
 
 
-TEXTS = (
-    *(
-        "Longer",
-        "Für die Presse",
-        "緊急",
-        "a b",
-        " a",
-        "a ",
-        "x" * 500,
-        "\u200b",
-        "a\u202eb",
-        "\ue000",
-    ),
-    *(
-        "",
-        " ",
-        "\t",
-        "\u00a0",
-        "a\nb",
-        "a\r",
-        "a\x00",
-        "a\x7f",
-        "\x85",
-        "a\u2028b",
-        "x" * 501,
-        "a\n",
-    ),
-)
-
-
 def parameter(operation: str, name: str) -> dict[str, Any]:
     """Return the published schema of a parameter."""
     paths: Any = description.document()["paths"]
@@ -235,24 +200,29 @@ def parameter(operation: str, name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_what_a_reason_may_be_is_described_as_it_is_read(
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Für die Presse", "Für die Presse"),
+        ("a\nb\u2028c\x85\x00", "a b c"),
+        ("\u200b\n", "flux-system/week"),
+        ("", "Change windows flux-system/week"),
+        ("x" * 500, "x" * 500),
+        ("x" * 501, None),
+    ],
+)
+def test_a_reason_is_one_printable_line_of_a_commit(
     text: str,
+    subject: str | None,
     client: Any,  # noqa: ANN401
     git: Any,  # noqa: ANN401
 ) -> None:
-    """What the document allows is taken, and is one printable line in the commit."""
-    allowed = jsonschema.Draft202012Validator(parameter("patchPolicy", "reason")).is_valid(text)
-    # `$` also stands before the last line end in Python, and in no other dialect.
-    allowed = allowed and not text.endswith("\n")
+    """What nobody sees there is left out."""
     target = f"{POLICY}?{urlencode({'reason': text})}"
     patch = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
     done = client.ask("PATCH", target, patch, if_match="*", content_type=MERGE)
-    assert done.status == (200 if allowed else 400)
-    if allowed:
-        subject = git("log", "-1", "--format=%s").rstrip("\n")
-        assert subject.isprintable()
-        assert subject in (" ".join(text.split()), "a b", "Change windows flux-system/week")
+    assert done.status == (400 if subject is None else 200)
+    assert git("log", "-1", "--format=%s").rstrip("\n") == (subject or "first")
 
 
 @pytest.mark.parametrize("key", ["k", "a b", "\u00e9", "x" * 500, "", "x" * 501])
@@ -296,14 +266,11 @@ def test_what_is_not_there_is_not_found(
 
 
 def test_a_body_that_is_another_policy_is_a_conflict(client: Any) -> None:  # noqa: ANN401
-    """With the place it is put at (RFC 9110, 9.3.4), as JSON and as YAML."""
+    """With the place it is put at (RFC 9110, 9.3.4)."""
     other = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy", "spec": {}}
     other["metadata"] = {"name": "other", "namespace": "flux-system"}
-    for media_type in ("application/json", "application/yaml"):
-        body = json.dumps(other).encode()
-        for method, target in (("PUT", POLICY), ("POST", f"{POLICY}/preview")):
-            done = client.ask(method, target, body, if_match="*", content_type=media_type)
-            assert done.status == 409, (method, media_type)
+    for method, target in (("PUT", POLICY), ("POST", f"{POLICY}/preview")):
+        assert client.ask(method, target, other, if_match="*").status == 409
 
 
 def test_who_has_a_version_already_is_told_so(client: Any) -> None:  # noqa: ANN401

@@ -3,26 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from krm_windows.service.recent import Recent
-
 Serve = Any
 Git = Any
 MANY = 300
-
-
-def test_the_oldest_go_first() -> None:
-    """By the sum of sizes; one that is larger than all is kept alone."""
-    kept: Recent[str] = Recent(10)
-    kept.put("a", "A", 4)
-    kept.put("b", "B", 4)
-    assert kept.get("a") == "A"
-    kept.put("c", "C", 4)
-    assert [kept.get(key) for key in "abc"] == ["A", None, "C"]
-    kept.put("c", "C", 1)
-    kept.put("d", "D", 5)
-    assert [kept.get(key) for key in "acd"] == ["A", "C", "D"]
-    kept.put("e", "E", 50)
-    assert [kept.get(key) for key in "acde"] == [None, None, None, "E"]
 
 
 def fleet(repository: Path, git: Git) -> None:

@@ -1,7 +1,7 @@
 """Whose JSON Web Tokens count, and what becomes of a provider that does not answer."""
 
-import asyncio
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +11,7 @@ from typing import Any
 import jwt
 import pytest
 from authorization import bearer
+from certificates import Certificate, self_signed
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
@@ -27,20 +28,17 @@ GRANTED = {"ops": frozenset(Scope)}
 class Issuer:
     """A provider on loopback, whose answers a test sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Certificate | None = None) -> None:
         """Publish one key, `k1`."""
         public: dict[str, Any] = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
         public.pop("key_ops")
         self.key = {**public, "kid": "k1"}
-        self.answers = threading.Event()
-        self.answers.set()
         self.asked: list[str] = []
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 issuer.asked.append(self.path)
-                issuer.answers.wait(20)
                 body = json.dumps(issuer.documents()[self.path]).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
@@ -52,6 +50,11 @@ class Issuer:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.name = self.address = f"http://127.0.0.1:{self.server.server_port}"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+            self.name = self.address = f"https://localhost:{self.server.server_port}"
 
     def documents(self) -> dict[str, object]:
         """Return what is at which path."""
@@ -71,23 +74,62 @@ class Issuer:
         headers = {"kid": kid, "typ": typ}
         return jwt.encode({**claims, "scope": "ops", **more}, KEY, algorithm, headers)
 
+    def serve(self) -> Iterator["Issuer"]:
+        """Answer, while a test runs."""
+        thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
+        thread.start()
+        yield self
+        self.server.shutdown()
+        thread.join()
+        self.server.server_close()
+
 
 def claims(found: Keys, token: str) -> Mapping[str, object]:
-    """Return what a token claims."""
-    return asyncio.run(found.claims(token, AUDIENCE))
+    """Return what a token claims, by keys that are read just now."""
+    found.refresh()
+    return found.claims(token, AUDIENCE)
 
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
     """A provider that answers."""
-    made = Issuer()
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.02,))
-    thread.start()
-    yield made
-    made.answers.set()
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    yield from Issuer().serve()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """A certificate for this machine."""
+    return self_signed(tmp_path_factory.mktemp("tls"), "localhost")
+
+
+@pytest.fixture
+def secure(certificate: Certificate) -> Iterator[Issuer]:
+    """A provider that answers over TLS."""
+    yield from Issuer(certificate).serve()
+
+
+@pytest.mark.parametrize(
+    ("host", "is_trusted"), [("localhost", True), ("localhost", False), ("127.0.0.1", True)]
+)
+def test_who_vouches_for_an_issuer(
+    host: str,
+    is_trusted: bool,  # noqa: FBT001
+    secure: Issuer,
+    certificate: Certificate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whose certificate is in SSL_CERT_FILE, OpenSSL's own variable, by its name."""
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
+    secure.name = secure.address = secure.address.replace("localhost", host)
+    found = Keys(secure.address, None)
+    if is_trusted and host == "localhost":
+        assert claims(found, secure.token())["sub"] == "u1"
+    else:
+        with pytest.raises(UnreachableError):
+            claims(found, secure.token())
 
 
 @pytest.fixture
@@ -168,44 +210,33 @@ def test_a_provider_out_of_reach_is_not_the_callers_fault(
     assert issuer.token() not in json.dumps(lines)
 
 
-def test_who_is_known_does_not_wait_for_a_provider_that_hangs(
-    started: Any,  # noqa: ANN401
-    ways: Ways,
-    issuer: Issuer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Others have it asked for a key that nobody knows; they wait for a while, in no thread."""
-    monkeypatch.setattr(keys, "_PATIENCE", 2.0)
-    monkeypatch.setattr(keys, "_AGAIN_SECONDS", 0.0)
-    client = started(ways, [])
-    assert client.ask("GET", POLICY, **bearer(issuer.token())).status == 200
-    issuer.answers.clear()
-
-    async def ask() -> list[Any]:
-        def one(kid: str) -> Any:  # noqa: ANN401
-            return client._asked("GET", POLICY, b"", bearer(issuer.token(kid=kid)))
-
-        unknown = [asyncio.create_task(one(f"x{number}")) for number in range(60)]
-        await asyncio.sleep(0.05)
-        known = await one("k1")
-        # None of them has come to its end meanwhile.
-        waiting = [task for task in unknown if not task.done()]
-        others = await asyncio.gather(*unknown)
-        return [known.status, len(waiting), {each.status for each in others}]
-
-    assert asyncio.run(ask()) == [200, 60, {503}]
-    assert len(issuer.asked) == 3
-
-
-def test_a_key_that_is_withdrawn_counts_no_longer(
+def test_keys_that_are_known_outlast_a_provider_that_is_gone(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the keys are read again: beside whoever asks, and before them if nobody has for long."""
+    """For a while; nobody who calls waits for it, or has it asked."""
+    found = Keys(issuer.address, None)
+    with pytest.raises(UnreachableError, match="were not read"):
+        found.claims(issuer.token(), AUDIENCE)
+    assert claims(found, issuer.token())
+    asked = len(issuer.asked)
+    with pytest.raises(UntrustedError, match="does not have"):
+        found.claims(issuer.token(kid="x"), AUDIENCE)
+    assert len(issuer.asked) == asked
+    issuer.documents = dict  # type: ignore[method-assign]
+    assert claims(found, issuer.token())
+    with pytest.raises(UnreachableError):
+        claims(found, issuer.token(kid="x"))
+    monkeypatch.setattr(keys, "_LASTING_SECONDS", -1.0)
+    with pytest.raises(UnreachableError):
+        claims(found, issuer.token())
+
+
+def test_a_key_that_is_withdrawn_counts_no_longer(issuer: Issuer) -> None:
+    """Once the keys are read again."""
     found = Keys(issuer.address, None)
     old = issuer.token()
     assert claims(found, old)
     issuer.key["kid"] = "k2"
-    monkeypatch.setattr(keys, "_FRESH_SECONDS", -1.0)
     with pytest.raises(UntrustedError, match="does not have"):
         claims(found, old)
     assert claims(found, issuer.token(kid="k2"))

@@ -181,15 +181,6 @@ def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Any) -> None: 
     assert wrong == []
 
 
-def yaml_of(*changes: tuple[str, str]) -> bytes:
-    """Return the policy's text with some words replaced."""
-    text = POLICY
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    return text.encode()
-
-
 def json_of(change: Callable[[dict[str, Any]], object]) -> bytes:
     """Return the policy as JSON with a change."""
     policy = yaml.load(POLICY, yaml.CSafeLoader)
@@ -203,7 +194,7 @@ def spec(**changed: object) -> bytes:
 
 
 ROOT = Path(__file__).parents[3]
-JSON, YAML = "application/json", "application/yaml"
+JSON = "application/json"
 IMAGE = "evil.example/x:1"
 ENDED = {"opens": "Mon 08:00", "closes": "Thu 17:00"}
 SPLIT = "x\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: evil}\n"
@@ -279,27 +270,6 @@ REFUSED: dict[str, tuple[str, str, bytes]] = {
         spec(interval="30m", clusters={"south": {"interval": None}}),
     ),
     "a whole document": ("PUT", JSON, json_of(lambda it: it["spec"].pop("actuator"))),
-    "a whole text": ("PUT", YAML, yaml_of(("python:3.12.10-slim", IMAGE))),
-    "an anchor": (
-        "PUT",
-        YAML,
-        yaml_of(
-            ("duration: 2h", f'duration: 2h, description: &image "{IMAGE}"'),
-            ("python:3.12.10-slim", "*image"),
-        ),
-    ),
-    "a merge key": (
-        "PUT",
-        YAML,
-        yaml_of(
-            ("week: {opens: Mon", "week: &job {opens: Mon"), ("night: {", "night: {<<: *job, ")
-        ),
-    ),
-    "an escape": (
-        "PUT",
-        YAML,
-        yaml_of(("  actuator:", '  "act\\u0075ator":'), ("python:3.12.10-slim", IMAGE)),
-    ),
     "a removal": ("DELETE", JSON, b""),
 }
 
@@ -365,12 +335,12 @@ def test_no_scope_gates_what_no_policy_may(
 
 def test_a_new_policy_takes_admin(serve: Serve, git: Any) -> None:  # noqa: ANN401
     """It has targets, an image and a namespace; in a dry run, too."""
-    body = yaml_of(("name: full", "name: new"))
-    sent = {"content_type": YAML, "if_none_match": "*"}
+    body = json_of(lambda it: it["metadata"].update(name="new"))
+    sent = {"content_type": JSON, "if_none_match": "*"}
     for scopes, status in (((Scope.READ, Scope.WRITE, Scope.OVERRIDE), 403), ((Scope.ADMIN,), 201)):
         client = serve(caller(*scopes))
         url = "/policies/flux-system/new"
-        dry = client.ask("POST", f"{url}/preview", body, content_type=YAML)
+        dry = client.ask("POST", f"{url}/preview", body, content_type=JSON)
         assert dry.status == (403 if status == 403 else 200)
         assert client.ask("PUT", url, body, **sent).status == status
     assert git("rev-list", "--count", "HEAD").strip() == "2"
@@ -415,18 +385,6 @@ def test_hours_are_changed_with_write(
     assert git("show", "--format=", "--name-only", "HEAD").split() == ["clusters/full.yaml"]
 
 
-def test_a_comment_of_a_writer_is_not_written(serve: Serve, git: Any) -> None:  # noqa: ANN401
-    """Flux's image automation sets what stands before one: it is code that differs in no field."""
-    policy = ' # {"$imagepolicy": "flux-system:evil"}'
-    body = yaml_of(("3.12.10-slim", f"3.12.10-slim{policy}"), ("daily 22:00", "daily 21:00"))
-    sent = {"content_type": YAML, "if_match": "*"}
-    assert serve(WRITER).ask("PUT", PATH, body, **sent).status == 200
-    after = git("show", "HEAD:clusters/full.yaml")
-    assert after == POLICY.replace("daily 22:00", '"daily 21:00"')
-    assert serve(ADMIN).ask("PUT", PATH, body, **sent).status == 200
-    assert policy in git("show", "HEAD:clusters/full.yaml")
-
-
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -464,10 +422,8 @@ def test_an_override_ends_within_a_year(until: str, serve: Serve) -> None:
     refused = client.ask("POST", url, {**body, "until": until})
     assert (refused.status, "by 2031-12-02T01:00+01:00" in refused.json()["detail"]) == (422, True)
     assert client.ask("POST", url, {**body, "until": "2031-11-30"}).status == 201
-    page = client.ask("GET", f"/ui{PATH}/override").body.decode()
     sent = {"state": "open", "until": until, "reason": "fix"}
-    sent |= re.findall(r'name="(form-token)" value="([^"]+)"', page)
-    for action in ("/check", ""):
+    for action in ("/preview", ""):
         body = urlencode(sent).encode()
         refused = client.ask("POST", f"/ui{PATH}/override{action}", body, content_type=FORM)
         assert "must end by 2031-12-02" in refused.body.decode()
@@ -475,10 +431,9 @@ def test_an_override_ends_within_a_year(until: str, serve: Serve) -> None:
 
 def test_an_anchor_of_the_file_carries_nothing(serve: Serve, git: Any, repository: Any) -> None:  # noqa: ANN401
     """A text of hours that an image is made of changes alone."""
-    text = yaml_of(
-        ("duration: 2h", 'duration: 2h, description: &image "python:3.12.10-slim"'),
-        ("image: python:3.12.10-slim", "image: *image"),
-    ).decode()
+    text = POLICY.replace("image: python:3.12.10-slim", "image: *image").replace(
+        "duration: 2h", 'duration: 2h, description: &image "python:3.12.10-slim"'
+    )
     (repository / "clusters/full.yaml").write_text(text)
     git("commit", "--quiet", "--all", "--message=anchor")
     done = patched(serve(WRITER), spec(windows={"night": {"description": IMAGE}}))

@@ -1,6 +1,5 @@
 """What was rendered of a policy is rendered again in the commit that changes it."""
 
-import json
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -324,138 +323,20 @@ def test_what_cannot_be_rendered_is_not_written(serve: Serve, git: Git, render: 
     assert git("rev-parse", "HEAD") == head
 
 
-def test_targets_decide_how_early_it_closes(serve: Serve, render: Any) -> None:  # noqa: ANN401
-    """Where the service knows their resources; else nobody knows their timeout."""
-    early = {"spec": {"closesEarly": "auto"}}
-    resources = {True: ("--resources", "clusters"), False: ()}
-    for known, options in resources.items():
-        render("clusters/windows", *options)
-        client = serve(renew=rendered.renew)
-        target = f"{POLICY_PATH}/preview"
-        done = client.ask("POST", target, early, content_type=MERGE)
-        assert done.status == 200
-        rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
-        assert done.json()["writable"] is known
-        assert ("timeout-unknown" in rules) is not known
-
-
-def closing_early(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
-    """Let the policy close as early as its target needs, which has a timeout in each directory."""
-    path = repository / "clusters/week.yaml"
-    path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
-    commit_timeouts(repository, git, timeouts)
-
-
-def commit_timeouts(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
-    """Write the target into directories."""
-    for directory, timeout in timeouts.items():
-        file = repository / directory / "apps.yaml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(APPS.replace("spec: {", f"spec: {{timeout: {timeout}, "))
-    git("add", ".")
-    git("commit", "--quiet", "--message=timeouts")
-
-
-def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
-    """Return when a cluster closes in a week, as the calendar says; `state` says the same."""
-    target = f"{POLICY_PATH}/calendar?cluster={cluster}&from=2026-12-14"
-    answer = client.ask("GET", target)
-    assert answer.status == 200, answer.body
-    assert client.ask("GET", target).body == answer.body
-    found = [each["closes"] for each in answer.json()["intervals"]]
-    state = f"{POLICY_PATH}/state?cluster={cluster}&at=2026-12-16T12:00:00Z"
-    assert client.ask("GET", state).json()["until"] == found[0]
-    # Of now, which is kept: whatever it is, both times.
-    now = f"{POLICY_PATH}/state?cluster={cluster}"
-    assert client.ask("GET", now).body == client.ask("GET", now).body
-    return found
-
-
-@pytest.mark.slow
-def test_hours_end_as_early_as_targets_need(
-    serve: Serve,
-    repository: Path,
-    git: Git,
-    function: Path,
-    render: Any,  # noqa: ANN401
-) -> None:
-    """As the command says with the same resources; a commit of a timeout alone moves them."""
-    closing_early(repository, git, {"clusters": "20m"})
-    render("clusters/windows", "--resources", "clusters")
-    client = serve(renew=rendered.renew)
-    assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
-    options = ("--resources", "clusters", "--cluster", "north", "--from", "2026-12-14")
-    command = [function, "calendar", "clusters/week.yaml", *options, "-o", "json"]
-    done = subprocess.run(command, cwd=repository, check=True, capture_output=True)
-    target = f"{POLICY_PATH}/calendar?cluster=north&from=2026-12-14"
-    assert json.loads(done.stdout) == client.ask("GET", target).json()
-    commit_timeouts(repository, git, {"clusters": "40m"})
-    client.windows.refresh()
-    assert closes(client, "north") == ["2026-12-17T16:20:00+01:00"]
-    assert client.ask("GET", "/fleet").status == 200
-    page = client.ask("GET", f"/ui{POLICY_PATH}", accept="text/html")
-    assert (page.status, b"timeout-unknown" in page.body) == (200, False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fleet", [False, True])
-def test_each_cluster_has_its_own_targets(
-    serve: Serve,
-    repository: Path,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    fleet: bool,  # noqa: FBT001
-) -> None:
-    """Where each was rendered with its own; for none in particular, it is not known which."""
-    closing_early(repository, git, {"apps/north": "20m", "apps/south": "50m"})
-    if fleet:
-        render("fleet", "--all-clusters", "--resources", "apps/{cluster}")
-    else:
-        for cluster in ("north", "south"):
-            own = ("--cluster", cluster, "--resources", f"apps/{cluster}")
-            render(f"rendered/{cluster}", *own)
-    client = serve(renew=rendered.renew)
-    for _ in range(2):
-        assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
-        assert closes(client, "south") == ["2026-12-17T16:10:00+01:00"]
-    assert client.ask("GET", f"{POLICY_PATH}/state").status == 409
-
-
-@pytest.mark.parametrize("renew", [None, rendered.renew])
 def test_hours_that_nobody_knows_are_not_said(
     serve: Serve,
     repository: Path,
     git: Git,
-    renew: Any,  # noqa: ANN401
 ) -> None:
-    """An answer would call open what is about to close: it says how to have one instead."""
-    closing_early(repository, git, {"clusters": "20m"})
-    client = serve(renew=renew)
+    """An answer would call open what is about to close: targets are read by the command alone."""
+    path = repository / "clusters/week.yaml"
+    path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
+    git("commit", "--quiet", "--all", "--message=auto")
+    client = serve(renew=rendered.renew)
     for what in ("state", "calendar"):
         answer = client.ask("GET", f"{POLICY_PATH}/{what}?cluster=north")
         assert answer.status == 409
-        assert "render --resources" in answer.json()["detail"]
         assert [each["rule"] for each in answer.json()["findings"]] == ["timeout-unknown"]
-
-
-def test_resources_that_cannot_be_read_concern_who_needs_them(
-    serve: Serve,
-    repository: Path,
-    git: Git,
-    render: Any,  # noqa: ANN401
-) -> None:
-    """A policy that only mentions the word has its hours all the same."""
-    path = repository / "clusters/week.yaml"
-    path.write_text(path.read_text().replace("# Ours.", "# Not auto."))
-    render("clusters/windows", "--resources", "clusters")
-    (repository / "clusters/broken.yaml").write_text("a: [\n")
-    git("add", ".")
-    git("commit", "--quiet", "--message=broken")
-    assert closes(serve(renew=rendered.renew), "north") == ["2026-12-17T17:00:00+01:00"]
-    closing_early(repository, git, {"clusters": "20m"})
-    answer = serve(renew=rendered.renew).ask("GET", f"{POLICY_PATH}/state?cluster=north")
-    assert answer.status == 409
-    assert "broken" in answer.json()["detail"]
 
 
 def test_a_target_that_another_policy_gates_is_given_up(

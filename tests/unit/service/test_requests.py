@@ -1,6 +1,5 @@
 """What the service asks other servers for: a pull request, and the keys of a provider."""
 
-import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -56,16 +55,20 @@ def _propose(address: str, folder: Path) -> None:
     assert "secret" not in str(raised.value)
 
 
+def _refused(keys: Keys) -> None:
+    keys.refresh()
+    with pytest.raises(UnreachableError):
+        keys.claims(NO_KEY, "krm-windows")
+
+
 def _ask_for_keys(address: str, folder: Path) -> None:
     assert folder
-    with pytest.raises(UnreachableError):
-        asyncio.run(Keys(address, f"{address}/keys").claims(NO_KEY, "krm-windows"))
+    _refused(Keys(address, f"{address}/keys"))
 
 
 def _discover(address: str, folder: Path) -> None:
     assert folder
-    with pytest.raises(UnreachableError):
-        asyncio.run(Keys(address, None).claims(NO_KEY, "krm-windows"))
+    _refused(Keys(address, None))
 
 
 WAYS = (_propose, _ask_for_keys, _discover)
