@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -28,20 +27,14 @@ Files = Mapping[str, Node]
 """What is at each path of a tree, but for directories."""
 
 
-@dataclass(frozen=True, slots=True)
-class Most:
-    """What a tree may have at most: entries, bytes in one file, and bytes in all files."""
-
-    entries: int = 500_000
-    file: int = 128 << 20
-    total: int = 2 << 30
-
-
-MOST = Most()
+# What a tree may have at most: entries, bytes in one file, and bytes in all files.
+MOST_ENTRIES = 500_000
+MOST_IN_FILE = 128 << 20
+MOST_IN_ALL = 2 << 30
 
 
 @contextmanager
-def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
+def snapshot(directory: Path, ref: str) -> Iterator[Path]:
     """Give a temporary directory with what was below `directory` at a commit.
 
     Raises WorkspaceError without one.
@@ -49,16 +42,14 @@ def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
     objects = Objects(directory)
     # `--repo` may name a directory inside the repository, which was perhaps none then.
     tree = objects.tree(objects.commit_of(ref), objects.prefix)
-    files = dict(objects.files(tree, most.entries)) if tree else {}
+    files = dict(objects.files(tree, MOST_ENTRIES)) if tree else {}
     with temporary.directory("krm-windows-since-") as place:
-        _write(place, objects, files, most)
+        _write(place, objects, files)
         yield place
 
 
 @contextmanager
-def merged(
-    directory: Path, base: str, head: str, most: Most = MOST
-) -> Iterator[tuple[Path, frozenset[str]]]:
+def merged(directory: Path, base: str, head: str) -> Iterator[tuple[Path, frozenset[str]]]:
     """Give what is below a directory once a commit is merged, and the paths that this changes.
 
     A file that the commit has changed since it left the branch is taken from it, any other from
@@ -68,7 +59,7 @@ def merged(
     commits = [objects.commit_of(ref) for ref in (base, head)]
     commits.insert(0, _fork(objects, *commits))
     trees = [objects.commit(each).tree for each in commits]
-    was, ours, theirs = (dict(objects.files(each, most.entries)) for each in trees)
+    was, ours, theirs = (dict(objects.files(each, MOST_ENTRIES)) for each in trees)
     changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
     problem = _problem(changed, was, ours, theirs)
     if problem is not None:
@@ -78,7 +69,7 @@ def merged(
     start = f"{objects.prefix}/" if objects.prefix else ""
     inside = {path[len(start) :]: node for path, node in kept.items() if path.startswith(start)}
     with temporary.directory("krm-windows-merged-") as place:
-        _write(place, objects, inside, most)
+        _write(place, objects, inside)
         yield place, frozenset(changed)
 
 
@@ -138,7 +129,7 @@ def changed(directory: Path, base: str, head: str) -> frozenset[str]:
     objects = Objects(directory)
     new = objects.commit_of(head)
     old = _fork(objects, objects.commit_of(base), new)
-    found = objects.differences(objects.tree(old), objects.tree(new), MOST.entries)
+    found = objects.differences(objects.tree(old), objects.tree(new), MOST_ENTRIES)
     return frozenset(path for path, _, _ in found)
 
 
@@ -150,13 +141,13 @@ def name_of(directory: Path, ref: str) -> str:
     return Objects(directory).commit_of(ref)
 
 
-def _write(place: Path, objects: Objects, files: Files, most: Most) -> None:
+def _write(place: Path, objects: Objects, files: Files) -> None:
     """Write files into an empty directory of our own, then the links that stay inside.
 
     No path of a tree is below another one, so that nothing is written through a link.
     """
     links: list[Path] = []
-    left = most.total
+    left = MOST_IN_ALL
     for path, node in sorted(files.items(), key=lambda each: (stat.S_ISLNK(each[1].mode), each)):
         what = f"the entry {path[:200]!r} of the commit"
         names = path.split("/")
@@ -167,11 +158,14 @@ def _write(place: Path, objects: Objects, files: Files, most: Most) -> None:
             continue
         if not node.is_blob:
             raise WorkspaceError(f"{what} is neither a file nor a link (mode {node.mode:o})")
-        content = objects.content(node.name, most=most.file if node.is_file else _TARGET, what=what)
+        content = objects.content(
+            node.name, most=MOST_IN_FILE if node.is_file else _TARGET, what=what
+        )
         left -= len(content)
         if left < 0:
             raise WorkspaceError(
-                f"the commit has more than {most.total} bytes of files; give a directory with fewer"
+                f"the commit has more than {MOST_IN_ALL} bytes of files; give a directory with "
+                "fewer"
             )
         file = place / path
         try:

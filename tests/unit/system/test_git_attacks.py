@@ -16,7 +16,7 @@ import runners
 
 from krm_windows.system import git, git_program
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git import Most, snapshot
+from krm_windows.system.git import snapshot
 
 Run = Callable[..., str]
 WHO = ("-c", "user.name=a", "-c", "user.email=a@example.com")
@@ -54,9 +54,9 @@ class Repository:
         )
         return self("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=raw)
 
-    def commit(self, tree: str) -> str:
+    def commit(self, tree: str, *parents: str) -> str:
         """Store a commit, and have `evil` lead to it."""
-        found = self("commit-tree", tree, "-m", "x")
+        found = self("commit-tree", tree, "-m", "x", *(f"-p{parent}" for parent in parents))
         self("update-ref", "refs/heads/evil", found)
         return found
 
@@ -90,8 +90,11 @@ def files(folder: Path) -> dict[str, str]:
 
 def was(repository: Repository, ref: str = "HEAD", below: str = ".", **most: int) -> dict[str, str]:
     """Return what a repository was."""
-    with snapshot(repository.top / below, ref, Most(**most)) as folder:
-        return files(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in most.items():
+            patch.setattr(git, f"MOST_{name}".upper(), value)
+        with snapshot(repository.top / below, ref) as folder:
+            return files(folder)
 
 
 # What runs programs, or has others say what to do; git-config(1). {canary} is a command that makes
@@ -380,12 +383,12 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     for _ in range(9):
         tree = repository.tree(*((TREE, b"d%d" % number, tree) for number in range(10)))
     other = repository.commit(repository.tree())
-    repository.commit(tree)
+    repository.commit(tree, other)
     with pytest.raises(WorkspaceError, match="too many files"):
         was(repository, "evil", entries=1000)
     # Git itself would take all memory to compare it.
     with pytest.raises(WorkspaceError, match="too many files"):
-        git.changed(repository.top, "evil", other)
+        git.changed(repository.top, other, "evil")
     with (
         pytest.raises(WorkspaceError, match="too many files"),
         git.merged(repository.top, "evil", "evil"),
@@ -397,10 +400,10 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     with pytest.raises(WorkspaceError, match="too many files"):
         was(repository, "evil", entries=9)
     with pytest.raises(WorkspaceError, match="'f0' of the commit has 2 bytes; at most 1"):
-        was(repository, "evil", file=1)
+        was(repository, "evil", in_file=1)
     with pytest.raises(WorkspaceError, match="more than 19 bytes of files"):
-        was(repository, "evil", total=19)
-    assert len(was(repository, "evil", entries=10, file=2, total=20)) == 10
+        was(repository, "evil", in_all=19)
+    assert len(was(repository, "evil", entries=10, in_file=2, in_all=20)) == 10
 
 
 LINKS = {
@@ -599,7 +602,7 @@ def test_what_is_packed_to_be_large_is_not_unpacked(repository: Repository) -> N
     repository.commit(repository.tree((FILE, b"a", name)))
     assert sum(file.stat().st_size for file in (repository.top / ".git").rglob("*/*")) < 1_000_000
     with pytest.raises(WorkspaceError, match="has 5000000 bytes; at most 4999999 are read"):
-        was(repository, "evil", file=4_999_999)
+        was(repository, "evil", in_file=4_999_999)
 
 
 def test_a_pipe_in_place_of_a_ref(repository: Repository) -> None:
