@@ -9,7 +9,7 @@ from krm_windows import gateable
 from krm_windows.gateable import Gateable
 from krm_windows.krm import InputError, parse, value
 from krm_windows.migrate import heuristics
-from krm_windows.migrate.shell import CONDITIONAL, Command
+from krm_windows.migrate.shell import Command
 
 # The namespace that the Flux CLI takes where none is given.
 FLUX_SYSTEM = "flux-system"
@@ -63,23 +63,19 @@ def read(commands: Iterable[Command], home: str) -> tuple[list[Action], list[Com
     """
     actions: list[Action] = []
     left_out: list[Command] = []
-    # What the next command of the same list depends on, if it is behind `&&`.
-    condition: Command | None = None
+    # What may fail, so that the rest is not run (`&&`, `set -e`, `|| exit`), or not as meant.
+    foreign: Command | None = None
     for command in commands:
-        if command.after not in CONDITIONAL:
-            condition = None
         found = _action(command, home)
-        if found is None:
-            if command.words[0] not in _HARMLESS:
-                condition = command
-                left_out += _left_out(command)
-            continue
-        if command.expands or command.after == "||":
-            raise CommandError(f"`{command}` depends on what the shell finds when it runs")
-        # Behind `;` or a line break it runs whatever became of the others.
-        if command.after == "&&" and condition is not None:
-            raise CommandError(f"`{command}` runs only if `{condition}` succeeds")
-        actions.append(found)
+        if found is not None:
+            if command.expands or command.after == "||":
+                raise CommandError(f"`{command}` depends on what the shell finds when it runs")
+            if foreign is not None:
+                raise CommandError(f"`{command}` may run only if `{foreign}` succeeds")
+            actions.append(found)
+        elif command.words[0] not in _HARMLESS:
+            foreign = command
+            left_out += _left_out(command)
     return actions, left_out
 
 

@@ -229,11 +229,9 @@ def _commands(container: Container) -> list[Command]:
     if not _is_shell(words[0]):
         return [Command(tuple(words), expands=any(map(_REFERENCE.search, words)))]
     # `-c`, `-ec`, `-euo pipefail -c`: what is behind it is the script.
-    for index, (flag, following) in enumerate(pairwise(words), 1):
+    for flag, following in pairwise(words):
         if _FLAGS.fullmatch(flag) and "c" in flag:
-            flags = words[1:index]
-            stops = any(each == "errexit" or re.match("-[a-z]*e", each) for each in flags)
-            return shell.split(following, known, stops=stops)
+            return shell.split(following, known)
     # One in a file is not read; `_scripts` warns of it.
     return [Command(tuple(words))]
 

@@ -55,10 +55,7 @@ class ShellError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command as it is run.
-
-    With `set -e` a command runs only if those before it did not fail: then its operator is `&&`.
-    """
+    """A command as it is run, which may be only if those before it did not fail."""
 
     words: tuple[str, ...]
 
@@ -73,17 +70,15 @@ class Command:
         return " ".join(self.words)
 
 
-def split(
-    script: str, environment: Mapping[str, str] | None = None, *, stops: bool = False
-) -> list[Command]:
+def split(script: str, environment: Mapping[str, str] | None = None) -> list[Command]:
     """Return the commands of a script; `environment` are variables whose values are known.
 
-    `stops`: the shell was called with `-e`. Raises ShellError for pipes, groups, background,
-    here-documents, branches, and for loops other than over words, or in each other.
+    Raises ShellError for pipes, groups, background, here-documents, branches, and for loops other
+    than over words, or in each other.
     """
     if len(script) > _LONGEST:
         raise ShellError(f"a script of more than {_LONGEST} characters is not supported")
-    run = _Run(dict(environment or {}), stops)
+    run = _Run(dict(environment or {}))
     lines = _lines(script)
     for words, after in lines:
         match words:
@@ -153,7 +148,6 @@ class _Run:
     """What a script comes to: its commands, and the variables that are known on the way."""
 
     variables: dict[str, str]
-    stops: bool
     commands: list[Command] = field(default_factory=list)
     ended: bool = False
 
@@ -176,20 +170,13 @@ class _Run:
         words, known = self._words(raw)
         match words:
             case ["set", *options] if not any(each.startswith("+") for each in options):
-                # `-e`, `-eu`, `-o errexit`
-                self.stops |= any(each[:1] in "-e" and "e" in each for each in options)
+                pass
             case [] | ["set", *_]:
                 raise _refused(raw)
             # Behind `||` the rest runs only if what came before did not fail.
-            case ["exit", *_] if after == "||":
-                self.stops = True
-            case ["exit", *_] if after != "&&":
-                self.ended = True
             case ["exit", *_]:
-                raise _refused(raw)
+                self.ended = after != "||"
             case _:
-                if self.stops and after not in CONDITIONAL:
-                    after = "&&" if self.commands else ""
                 self.commands.append(Command(tuple(words), after, not known))
 
     def _words(self, raw: Iterable[str]) -> tuple[list[str], bool]:

@@ -139,16 +139,6 @@ def test_a_word_that_only_the_shell_knows_says_so() -> None:
     assert not shell.split("flux $A", {"A": "b"})[0].expands
 
 
-def test_what_set_e_makes_a_chain() -> None:
-    """A command runs only if those before it did not fail."""
-    assert [each.after for each in shell.split("flux a\nset -eu\nflux b; flux c")] == [
-        "",
-        "&&",
-        "&&",
-    ]
-    assert [each.after for each in shell.split("flux a; flux b", stops=True)] == ["", "&&"]
-
-
 HOSTILE = {
     "loops without an end": "for x in a; do b\n",
     "heads in a line": "for x in ",
