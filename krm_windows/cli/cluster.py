@@ -11,7 +11,6 @@ from krm_windows import inventory
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit import names
-from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.objects import dig
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import compile_policy, kinds
@@ -19,7 +18,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source
 from krm_windows.results import Result
-from krm_windows.schedule import wallclock, zones
+from krm_windows.schedule import zones
 from krm_windows.status.failures import newest_pod, terminated
 from krm_windows.status.objects import LiveObject, closer, queries, read, windows
 from krm_windows.status.report import Report
@@ -28,23 +27,15 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kubectl import Kubectl, Query
 
 
-def options_of_kubectl(parser: argparse.ArgumentParser) -> None:
-    """Declare which cluster is asked."""
-    parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as for kubectl")
-    parser.add_argument("--context", type=_given, metavar="NAME", help="as for kubectl")
-
-
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare which cluster is asked, and for which instant."""
-    options_of_kubectl(parser)
+    for option, what in {"--kubeconfig": "FILE", "--context": "NAME"}.items():
+        parser.add_argument(option, type=_given, metavar=what, help="as for kubectl")
     parser.add_argument(
         "--at",
         type=times.moment,
         metavar="TIME",
-        help=(
-            "the time to check for, in the policy's time zone or with an offset (default: now, "
-            "by the API server's clock)"
-        ),
+        help="the time to check for, in the policy's time zone or with an offset (default: now)",
     )
 
 
@@ -77,7 +68,7 @@ class ClusterState:
     """What a cluster was found to be at a UTC instant.
 
     There is no report where the policy is wrong. `objects` are those that were read. `asked` is
-    when a cluster was asked, by its own clock; None where the objects are from a file.
+    when a cluster was asked, None where the objects are from a file.
     """
 
     at: datetime
@@ -118,10 +109,8 @@ class PolicyInCluster:
         # None where nobody can say which ConfigMaps there are.
         found_windows = None if self.arguments.filename else self._willing(windows(policy))
         objects += found_windows or []
-        now = self._now()
-        at: datetime = now
-        if self.arguments.at is not None:
-            at = wallclock.utc(self.arguments.at, zones.zone(policy.spec.time_zone))
+        now = times.now()
+        at = times.instant(self.arguments.at, zones.zone(policy.spec.time_zone), now)
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
@@ -146,20 +135,6 @@ class PolicyInCluster:
         if self.arguments.filename:
             return []
         return _read(_KUBECTL, self._kubectl.get(query))
-
-    def _now(self) -> datetime:
-        """Return the time by the clock of the API server, where one is asked.
-
-        By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
-        may be any.
-        """
-        # The `Date` header of an answer (RFC 9110), in whole seconds.
-        date = None if self.arguments.filename else self._kubectl.date()
-        now, clocks = times.now(), Clocks()
-        # The local clock, put right by how far it is off; where no server said, it is taken as it
-        # is.
-        clocks.compare(date, now)
-        return now - clocks.skew
 
     @property
     def _kubectl(self) -> Kubectl:

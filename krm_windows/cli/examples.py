@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 EXAMPLES: Mapping[str, Sequence[str]] = {
     "init": (
-        "krm-windows init",
-        "krm-windows init --yes --opens 'Mon 08:00' --closes 'Thu 17:00' ../fleet",
+        "krm-windows init --time-zone Europe/Berlin",
+        """krm-windows init --time-zone Europe/Berlin --opens 'Mon 08:00' \\
+    --closes 'Thu 17:00' ../fleet""",
     ),
     "migrate": ("krm-windows migrate . --output-dir ../migrated",),
     "set": (

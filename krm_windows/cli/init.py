@@ -3,15 +3,14 @@
 import argparse
 import os
 import shlex
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from krm_windows import SOURCE, escape, rules
 from krm_windows.cli import builds, inputs, output, rendered, report, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Cluster, Finding, Survey, cluster_directories, names, objects, survey
+from krm_windows.flux import Cluster, Survey, cluster_directories, names, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.flux.closure import kustomization_file
 from krm_windows.function import kinds
@@ -24,7 +23,6 @@ from krm_windows.policy.load import load
 from krm_windows.render.command import CALL, RenderCommand
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Severity, fails
-from krm_windows.schedule import zones
 from krm_windows.system import files
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
@@ -32,10 +30,6 @@ from krm_windows.system.kustomize import Builder
 NAME = "deploy-windows"
 OPENS = "Mon-Thu 09:00"
 CLOSES = "16:00"
-# Where Linux and macOS keep the zone of a machine: a link that ends in its name (localtime(5)).
-_LOCALTIME = Path("/etc/localtime")
-_ZONES = "zoneinfo/"
-_UTC = "Etc/UTC"
 # So many targets of a kind are named; the policy has all of them.
 _FEW = 3
 # For those whose Kustomizations are only in the cluster, too.
@@ -55,7 +49,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the repository that Flux applies (default: this directory)",
     )
-    parser.add_argument("--yes", action="store_true", help="ask no questions and use the defaults")
+    parser.add_argument(
+        "--time-zone",
+        required=True,
+        metavar="ZONE",
+        help="the time zone of the windows, such as Europe/Berlin",
+    )
     parser.add_argument(
         "--cluster",
         metavar="NAME",
@@ -68,57 +67,63 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     builds.add_source_option(parser)
     builds.add_trust_option(parser)
-    parser.add_argument(
-        "--name", default=NAME, metavar="NAME", help=f"the policy's name (default: {NAME})"
-    )
-    parser.add_argument(
-        "--time-zone",
-        metavar="ZONE",
-        help="the time zone, such as Europe/Berlin (default: that of this machine)",
-    )
-    parser.add_argument(
-        "--opens", metavar="MOMENT", help=f"when the window opens (default: {OPENS})"
-    )
-    parser.add_argument(
-        "--closes", metavar="MOMENT", help=f"when the window closes (default: {CLOSES})"
-    )
+    texts = {
+        "name": ("NAME", NAME, "the policy's name"),
+        "opens": ("MOMENT", OPENS, "when the window opens"),
+        "closes": ("MOMENT", CLOSES, "when the window closes"),
+    }
+    for name, (what, default, words) in texts.items():
+        parser.add_argument(
+            f"--{name}", default=default, metavar=what, help=f"{words} (default: {default})"
+        )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Write a policy for a cluster, and say what to do next."""
     inputs.check_directory(arguments.directory)
     tree = Checkout.at(arguments.directory)
-    # In CI nobody answers, and a call that waits there for ever would help nobody. An answer has to
-    # be typed, and the question to be seen.
-    asks = not arguments.yes and sys.stdin.isatty() and output.is_terminal()
     by_name = _directories(tree, arguments)
-    name = _chosen(list(by_name), arguments, asks=asks)
+    name = arguments.cluster or next(iter(by_name))
+    listed = ", ".join(by_name)
+    if name not in by_name:
+        raise InputError(f"cluster {name} not found; found: {listed}")
     found = _survey(tree, by_name[name], arguments)
     cluster = replace(found.clusters[0], name=name)
     for notice in found.notices:
+        # What was built, and not written in a file, has its name.
+        said = f"{notice.about or f'{notice.file}:{notice.line}'}: {notice.message}"
         # Hints are for `check --repo`, which shows all of them.
         if notice.rule.severity is Severity.ERROR:
-            output.log(_said(notice))
+            output.log(said)
+        elif notice.rule is rules.NOT_FOLLOWED:
+            _show([f"not read: {said}"])
     proposed = propose(cluster, tree)
     if not proposed.targets:
         raise InputError(_nothing(cluster, proposed))
-    draft = _draft(tree, cluster, proposed, arguments)
+    draft = Draft(
+        name=arguments.name,
+        # Flux may apply a policy's objects only where it may write: where the root itself is.
+        namespace=cluster.first.namespace,
+        cluster=name,
+        root=str(cluster.first),
+        zone=arguments.time_zone,
+        opens=arguments.opens,
+        closes=arguments.closes,
+        year=times.now().year,
+        directory=cluster.root,
+    )
     # What somebody edited is not written over; `set` and an editor change it.
     if tree.read(draft.file) is not None:
         raise InputError(f"{draft.file}: already exists; edit it, or use another --name")
-    if asks:
-        draft = replace(
-            draft,
-            zone=_question("Time zone of the windows?", draft.zone),
-            opens=_question("When do they open?", draft.opens),
-            closes=_question("When do they close?", draft.closes),
-        )
     text = policy.write(draft, proposed)
     # What is only doubtful is for `check` to say, once the policy is the user's own.
     wrong = [each for each in load(KubeObject.parse(text.encode()).node).results if fails([each])]
     if wrong:
         raise InputError("; ".join(f"{each.path} {each.message}" for each in wrong))
-    _show(_described(found, cluster, proposed))
+    # Only one is written at a time: what is right for one may be wrong for another.
+    if len(by_name) > 1:
+        _show([f"using cluster {name} of {listed}; use --cluster NAME for another"])
+    _show(_described(cluster, proposed))
     renewal = _write(tree, draft, text)
     if renewal.is_known:
         warned = [each for each in renewal.results if each.severity is Severity.WARNING]
@@ -146,20 +151,6 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
     return {name: directory for directory, name in names(directories).items()}
 
 
-def _chosen(known: Sequence[str], arguments: argparse.Namespace, *, asks: bool) -> str:
-    """Return the cluster that the policy is for; raises InputError for a name that is none."""
-    listed = ", ".join(known)
-    wanted: str = arguments.cluster or known[0]
-    if asks and arguments.cluster is None and len(known) > 1:
-        wanted = _question(f"Which cluster of {listed}?", wanted)
-    if wanted not in known:
-        raise InputError(f"cluster {wanted} not found; found: {listed}")
-    # Only one is written at a time: what is right for one may be wrong for another.
-    if len(known) > 1:
-        _show([f"using cluster {wanted} of {listed}; use --cluster NAME for another"])
-    return wanted
-
-
 def _survey(tree: Checkout, directory: str, arguments: argparse.Namespace) -> Survey:
     """Return what a cluster comes to; the others are not built for it, which may take minutes."""
     hints = builds.hints(tree, arguments.source, arguments.directory)
@@ -170,11 +161,6 @@ def _survey(tree: Checkout, directory: str, arguments: argparse.Namespace) -> Su
     # Without kustomize most is known all the same: what cannot be built is told.
     made = Builds(tree, builder, os.cpu_count() or 1)
     return survey(tree, [directory], made, replace(hints, clusters=others))
-
-
-def _said(notice: Finding) -> str:
-    """Say what was met, and where: what was built, and not written in a file, has its name."""
-    return f"{notice.about or f'{notice.file}:{notice.line}'}: {notice.message}"
 
 
 def _nothing(cluster: Cluster, proposed: FirstTargets) -> str:
@@ -191,65 +177,17 @@ def _nothing(cluster: Cluster, proposed: FirstTargets) -> str:
     )
 
 
-def _draft(
-    tree: Checkout, cluster: Cluster, proposed: FirstTargets, arguments: argparse.Namespace
-) -> Draft:
-    # Flux may apply a policy's objects only where it may write, which is where the root itself is.
-    root = cluster.first
-    is_beyond = any(namespace != root.namespace for _, _, namespace, _ in proposed.targets)
-    return Draft(
-        name=arguments.name,
-        namespace=root.namespace,
-        cluster=cluster.name,
-        root=str(root),
-        zone=arguments.time_zone or _zone(),
-        opens=arguments.opens or OPENS,
-        closes=arguments.closes or CLOSES,
-        today=times.today(),
-        directory=cluster.root,
-        delivery=_delivery(tree, cluster) if is_beyond else "",
-    )
-
-
-def _delivery(tree: Checkout, cluster: Cluster) -> str:
-    """Return the file of the root where `render` does not read it with the rest."""
-    for each in cluster_directories.find(tree):
-        is_outside = not each.file.startswith(f"{cluster.root}/")
-        if each.directory != cluster.root or cluster.root == "." or not is_outside:
-            continue
-        # `render` takes a file with one Kustomization.
-        items = objects.written(tree.read(each.file) or b"", each.file)
-        if [item.kind for item in items].count("Kustomization") == 1:
-            return each.file
-    return ""
-
-
-def _zone() -> str:
-    """Return the time zone of this machine, UTC where it has none with a name."""
-    # POSIX lets a name begin with a colon: `TZ=:Europe/Berlin` (tzset(3)).
-    named = os.environ.get("TZ", "").removeprefix(":")
-    if not named:
-        _, _, named = os.path.realpath(_LOCALTIME).rpartition(_ZONES)
-    # `TZ` may be a rule instead, such as `CET-1CEST`, which names no zone.
-    return named if named in zones.names() else _UTC
-
-
-def _question(question: str, default: str) -> str:
-    """Ask for what nothing in the repository says; an empty line takes the default."""
-    return output.ask(f"{question} [{default}] ") or default
-
-
 def _show(lines: Iterable[str]) -> None:
     """Print lines; a name from the repository that has a line end in it stays in its line."""
     output.show("".join(f"{escape.line(line)}\n" for line in lines))
 
 
-def _described(found: Survey, cluster: Cluster, proposed: FirstTargets) -> Iterator[str]:
+def _described(cluster: Cluster, proposed: FirstTargets) -> Iterator[str]:
     """Say what was found, a line for each fact."""
     yield f"targets in cluster {cluster.name}, closed outside the windows:"
     by_kind: dict[str, list[str]] = {}
-    for _, kind, namespace, name in proposed.targets:
-        by_kind.setdefault(kind, []).append(f"{namespace}/{name}")
+    for each in proposed.targets:
+        by_kind.setdefault(each.kind, []).append(each.path)
     for kind, targets in by_kind.items():
         yield f"  {kind}: {some(targets, _FEW)}"
     first = cluster.first
@@ -263,15 +201,12 @@ def _described(found: Survey, cluster: Cluster, proposed: FirstTargets) -> Itera
     if proposed.gated:
         yield f"left out: {len(proposed.gated)} already gated by other policies"
     yield from _left_out(proposed)
-    for notice in found.notices:
-        if notice.rule is rules.NOT_FOLLOWED:
-            yield f"not read: {_said(notice)}"
 
 
 def _left_out(proposed: FirstTargets) -> Iterator[str]:
     """Yield what is no target, and why."""
-    for (_, kind, namespace, name), why in proposed.left_out.items():
-        yield f"left out: {kind} {namespace}/{name}, {why}"
+    for each, why in proposed.left_out.items():
+        yield f"left out: {each}, {why}"
 
 
 def _write(tree: Checkout, draft: Draft, text: str) -> Renewal:

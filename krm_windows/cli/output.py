@@ -21,7 +21,6 @@ from rich.text import Text
 from krm_windows import escape
 from krm_windows.checks import color
 from krm_windows.cli import streams
-from krm_windows.krm import InputError
 from krm_windows.preview.wrapping import wrapped
 from krm_windows.results import Result
 from krm_windows.rules import INPUT_UNREADABLE as RULE
@@ -84,20 +83,6 @@ def show_painted(text: str, paint: Callable[[str], Text]) -> None:
     `paint` gets what is harmless, and its codes are the only ones.
     """
     _painted(sys.stdout, paint(escape.page(text)))
-
-
-def ask(question: str) -> str:
-    """Ask on a terminal, and return the answer without blanks around it.
-
-    Raises InputError where there is none (Ctrl+D).
-    """
-    sys.stdout.write(question)
-    sys.stdout.flush()
-    answer = sys.stdin.readline()
-    if not answer:
-        sys.stdout.write("\n")
-        raise InputError("no answer: nothing was written; use --yes for the defaults")
-    return answer.strip()
 
 
 def is_terminal() -> bool:

@@ -17,7 +17,6 @@ from krm_windows.pending.report import Entry, Opening, Pending
 from krm_windows.pending.repository import Repository
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview.versions import Choice, Source
-from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import decide
 from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
@@ -104,9 +103,7 @@ def of_refs(
     if not versions or code is not ExitCode.FINE:
         return None, times.now(), code
     timetable = versions[0].timetable
-    at = times.now()
-    if arguments.at is not None:
-        at = wallclock.utc(arguments.at, timetable.zone)
+    at = times.instant(arguments.at, timetable.zone, times.now())
     decision = decide(timetable, at)
     # Nobody holds what is in no cluster: the windows alone decide.
     opening = Opening(is_open=decision.open, at=decision.until)

@@ -13,7 +13,6 @@ from krm_windows.preview.parameters import AskedError
 from krm_windows.schedule import wallclock
 from krm_windows.system.git_history import History
 
-_LENGTH = re.compile(r"-?[0-9]+ ?[a-zA-Z]+")
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
 # `https://…`, or `git@host:…` before any `/`; no part is empty.
 _ADDRESS = re.compile(r"[a-z+]+://|[^/][^/@]*@[^/][^/:]*:")
@@ -79,11 +78,6 @@ def since(text: str) -> Beginning:
     # Not as in a policy, where `1m` is a minute and there are no years.
     found = _SPAN.fullmatch(text)
     if found is None:
-        # No date begins like this, so it was meant as a length of time.
-        if _LENGTH.fullmatch(text):
-            raise argparse.ArgumentTypeError(
-                f"must be a number of days, weeks or years such as 90d, 12w or 1y, got {text!r}"
-            )
         return times.day_or_moment(text)
     return timedelta(days=int(found[1]) * _DAYS[found[2]])
 
@@ -120,10 +114,10 @@ def at(moment: date, zone: tzinfo) -> datetime:
     return wallclock.instant(datetime.combine(moment, time()), zone)
 
 
-def known(history: History, begins: datetime, ends: datetime, *, quiet: bool = False) -> datetime:
+def known(history: History, begins: datetime, ends: datetime) -> datetime:
     """Return from when on a period is known: where a shallow clone lacks a part, from its end on.
 
-    Says so, unless `quiet`. Raises InputError where nothing of the period is known.
+    Says so. Raises InputError where nothing of the period is known.
     """
     first = history.commits[-1]
     cut = instant(first.committed)
@@ -132,11 +126,10 @@ def known(history: History, begins: datetime, ends: datetime, *, quiet: bool = F
     missing = f"{history.directory}: the clone is shallow, and the history before {first.name[:12]}"
     if cut is None or cut >= ends:
         raise InputError(f"{missing}, so all of this period, is missing: run git fetch --unshallow")
-    if not quiet:
-        output.log(
-            f"{missing} is missing, so what was before {cut:%Y-%m-%d %H:%M}Z is unknown and left "
-            "out: run git fetch --unshallow"
-        )
+    output.log(
+        f"{missing} is missing, so what was before {cut:%Y-%m-%d %H:%M}Z is unknown and left out: "
+        "run git fetch --unshallow"
+    )
     return cut
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from posixpath import normpath
 
 from krm_windows.cli import inputs, output, periods, previews
 from krm_windows.cli.arguments import output_format
@@ -30,7 +31,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     periods.add_period(parser, default="1y")
     parser.add_argument(
         "--paths",
-        type=_pattern,
+        # `./apps` is what a shell makes of it.
+        type=normpath,
         action="append",
         default=[],
         metavar="GLOB",
@@ -39,17 +41,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     output_format(parser)
     previews.options(parser)
-
-
-def _pattern(text: str) -> str:
-    """Read a path of the repository, or a glob; raises ArgumentTypeError where it can be none."""
-    # As a shell completes it.
-    path = text.removeprefix("./")
-    if not path or path.startswith("/") or ".." in path.split("/"):
-        raise argparse.ArgumentTypeError(
-            f"must be a path in the directory of --repo, such as apps or */prod/*, got {text!r}"
-        )
-    return path
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -6,14 +6,12 @@ from datetime import timedelta
 from krm_windows import escape
 from krm_windows.cli import output, previews, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
-from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError
 from krm_windows.preview import records, sentences, stages
 from krm_windows.preview.versions import Choice
-from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
@@ -41,18 +39,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print what should hold, decided as the gate decides it once it has the policy."""
-    if arguments.timeout is not None and not arguments.wait:
-        raise UsageError("--timeout needs --wait")
-    if arguments.wait and arguments.at is not None:
-        raise UsageError("--wait waits for what holds now, so it cannot be used with --at")
+    sleeping.check(arguments)
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     if not versions:
         return code
     timetable = versions[0].timetable
-    at = clock.now()
-    if arguments.at is not None:
-        at = wallclock.utc(arguments.at, timetable.zone)
-    decision = decide(timetable, at)
+    decision = decide(timetable, times.instant(arguments.at, timetable.zone, clock.now()))
     if arguments.wait:
         awaited = arguments.wait == "open"
         decision = wait(timetable, clock, until_open=awaited, timeout=arguments.timeout)

@@ -5,7 +5,6 @@ import argparse
 from krm_windows.cli import cluster, output, previews, report, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.cluster import ClusterState, PolicyInCluster
-from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -42,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
-    _check(arguments)
+    sleeping.check(arguments)
     asked = PolicyInCluster.of(arguments)
     if arguments.wait:
         return _wait(asked, clock)
@@ -52,14 +51,6 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
         return code
     _show(answer.report, answer, arguments)
     return ExitCode.of(failed=not answer.report.as_desired)
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    if arguments.timeout is not None and not arguments.wait:
-        raise UsageError("--timeout needs --wait")
-    # At another instant than now nothing comes about.
-    if arguments.wait and arguments.at is not None:
-        raise UsageError("--wait waits for what holds now, so it cannot be used with --at")
 
 
 def _wait(asked: PolicyInCluster, clock: Clock) -> ExitCode:

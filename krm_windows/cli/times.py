@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeVar
 
 from krm_windows.plan.clocks import Today
@@ -11,6 +11,7 @@ from krm_windows.policy.findings import RefusedError
 from krm_windows.preview import parameters
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.parameters import AskedError
+from krm_windows.schedule import wallclock
 
 _Read = TypeVar("_Read")
 
@@ -49,6 +50,11 @@ def today() -> Today:
 def now() -> datetime:
     """Read the clock."""
     return datetime.now(UTC)
+
+
+def instant(moment: datetime | None, zone: tzinfo, otherwise: datetime) -> datetime:
+    """Return the instant of `--at` in a policy's time zone, or else another one."""
+    return otherwise if moment is None else wallclock.utc(moment, zone)
 
 
 def day_or_moment(text: str) -> date | datetime:

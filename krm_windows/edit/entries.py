@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from enum import Enum
 from itertools import islice
 
 from krm_windows.krm import render as render_yaml
@@ -17,20 +16,11 @@ _WORDS = 53
 _FOREIGN = re.compile(r"[^a-z0-9]+")
 # What a policy is still read with, and how many events are put together to come to it.
 MOST, MOST_EVENTS = 1_000, 20_000
-
-
-class Field(Enum):
-    """The field of a policy's spec that entries are for."""
-
-    FREEZES = "freezes"
-    WINDOWS = "windows"
-
-    @property
-    def keys(self) -> tuple[str, str, str]:
-        """The names of an entry's beginning, end and words in that field."""
-        if self is Field.WINDOWS:
-            return "opens", "closes", "description"
-        return "starts", "ends", "reason"
+# What an entry's beginning, end and words are called in a field of a policy's spec.
+_KEYS = {
+    "freezes": ("starts", "ends", "reason"),
+    "windows": ("opens", "closes", "description"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +35,16 @@ class DatedEntry:
     reason: str
 
 
-def render(entries: Iterable[DatedEntry], field: Field = Field.FREEZES) -> str:
-    """Write entries as a field of a policy's spec, in the order of their dates.
+def render(entries: Iterable[DatedEntry], field: str = "freezes") -> str:
+    """Write entries as `freezes` or `windows` of a policy's spec, in the order of their dates.
 
     Raises ValueError where they are more than a policy can be read with.
     """
     # One more than is allowed is enough to know.
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
-        raise ValueError(f"it produces more than {MOST} {field.value}")
-    starts, ends, reason = field.keys
+        raise ValueError(f"it produces more than {MOST} {field}")
+    starts, ends, reason = _KEYS[field]
     named: dict[str, dict[str, str]] = {}
     counted: Counter[str] = Counter()
     for entry in joined:
@@ -68,7 +58,7 @@ def render(entries: Iterable[DatedEntry], field: Field = Field.FREEZES) -> str:
             ends: _moment(entry.ends),
             reason: entry.reason,
         }
-    return render_yaml({field.value: named}) if named else ""
+    return render_yaml({field: named}) if named else ""
 
 
 def _joined(entries: Iterable[DatedEntry]) -> list[DatedEntry]:

@@ -10,7 +10,7 @@ import recurring_ical_events  # type: ignore[import-untyped]
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from krm_windows.edit import entries
-from krm_windows.edit.entries import DatedEntry, Field
+from krm_windows.edit.entries import DatedEntry
 from krm_windows.schedule import zones
 
 # Bytes: far more than a company's closures take, and still read at once.
@@ -22,9 +22,9 @@ _MOST_TIMES_A_DAY = 24
 _DAY = timedelta(days=1)
 # Of a list of slots, freezes are the opposite.
 _COMMENTS = {
-    Field.FREEZES: "# Each event became a freeze, during which nothing changes; if changes may "
+    "freezes": "# Each event became a freeze, during which nothing changes; if changes may "
     "happen only during the events, use `--windows`.\n",
-    Field.WINDOWS: "# Each event became a window, outside of which nothing changes.\n",
+    "windows": "# Each event became a window, outside of which nothing changes.\n",
 }
 
 
@@ -38,8 +38,8 @@ def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> st
     # An AWS Change Calendar that is closed but for its events.
     if not windows and "DEFAULT_CLOSED" in str(calendar.get("X-CALENDAR-TYPE")).upper():
         raise ValueError("changes may happen only during its events: use --windows")
-    field = Field.WINDOWS if windows else Field.FREEZES
-    found = entries.render(_events(calendar, years, field), field)
+    field = "windows" if windows else "freezes"
+    found = entries.render(_events(calendar, years, windows=windows), field)
     return found and _COMMENTS[field] + found
 
 
@@ -115,7 +115,8 @@ def _check_zone(title: str, value: object, known: Container[str]) -> None:
 def _events(
     calendar: icalendar.Calendar,
     years: Sequence[int],
-    field: Field,
+    *,
+    windows: bool,
 ) -> Iterator[DatedEntry]:
     first = date(min(years), 1, 1)
     last = date(max(years), 12, 31)
@@ -139,7 +140,7 @@ def _events(
         if _day(starts) > last or _last_day(ends) < first:
             continue
         reason = _text(event, "SUMMARY") or "Company calendar"
-        entry = _entry(starts, ends, reason, field)
+        entry = _entry(starts, ends, reason, windows=windows)
         if entry is not None:
             yield entry
 
@@ -182,7 +183,8 @@ def _entry(
     starts: date,
     ends: date,
     reason: str,
-    field: Field,
+    *,
+    windows: bool,
 ) -> DatedEntry | None:
     """Return whole days with the last one included, which in iCalendar it is not, or minutes.
 
@@ -191,7 +193,7 @@ def _entry(
     """
     if not isinstance(starts, datetime) or not isinstance(ends, datetime):
         return DatedEntry(starts, ends - _DAY, reason)
-    if field is Field.FREEZES:
+    if not windows:
         return DatedEntry(_down(starts), _up(ends), reason)
     opens, closes = _up(starts), _down(ends)
     if closes <= opens:

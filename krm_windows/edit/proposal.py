@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
@@ -17,7 +16,6 @@ from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, Source, once
 from krm_windows.results import Result, fails, sort
-from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
@@ -139,19 +137,8 @@ def propose(
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
         difference = compare(was, now, period)
-        turn = Turn(now, pair.changes, difference, was=_decided(was, at), now=_decided(now, at))
-        turns.append(turn)
+        turns.append(Turn(now, pair.changes, difference, decide(was, at), decide(now, at)))
     return Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
-
-
-def _decided(timetable: Timetable, at: datetime) -> Decision:
-    return _decision(rules_of(timetable), at)
-
-
-# Clusters of a fleet have few timetables that differ.
-@lru_cache(maxsize=512)
-def _decision(timetable: Timetable, at: datetime) -> Decision:
-    return decide(timetable, at)
 
 
 def introduce(new: KubeObject, items: list[KubeObject], at: datetime) -> Proposal:

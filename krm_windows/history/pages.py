@@ -11,14 +11,13 @@ from krm_windows.preview.templating import asset, environment, text
 _HERE = "krm_windows.history"
 
 
-def account(every: Sequence[Account]) -> str:
-    """Return the account; of several, which are of clusters, each has a heading."""
-    of = every[0].policy if len(every) > 1 else account_text.title(every[0])
+def account(of: Account) -> str:
+    """Return the account."""
     page = environment(_HERE).get_template("account.html")
     return page.render(
-        heading=f"What was open: {of}",
+        heading=f"What was open: {account_text.title(of)}",
         style=asset("past.css", _HERE),
-        every=every,
+        account=of,
         words=account_text,
         stages=stages,
     )

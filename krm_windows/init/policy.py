@@ -8,8 +8,6 @@ from posixpath import dirname, join, normpath, relpath
 from krm_windows import escape
 from krm_windows.init.targets import FirstTargets
 from krm_windows.krm import render
-from krm_windows.plan import clocks
-from krm_windows.plan.clocks import Today
 
 # At the top of the repository, where every policy of it finds the schema.
 SCHEMA = ".krm-windows/windowpolicy.json"
@@ -46,9 +44,8 @@ class Draft:
     """What a first policy says, and where it goes.
 
     `opens` and `closes` are moments such as `Mon-Thu 09:00` and `16:00`; the example in its comment
-    is of the year that it is `today` in its zone. `directory` is the cluster's, relative to the
-    repository, or `.`; `delivery` is the file of the Flux Kustomization `root` that applies it,
-    where that is not in it.
+    is of a `year`. `directory` is the cluster's, relative to the repository, or `.`, and `root` the
+    Flux Kustomization that applies it.
     """
 
     name: str
@@ -58,9 +55,8 @@ class Draft:
     zone: str
     opens: str
     closes: str
-    today: Today
+    year: int
     directory: str
-    delivery: str = ""
 
     @property
     def file(self) -> str:
@@ -78,17 +74,14 @@ class Draft:
         # With the targets at hand a name that is wrong is found before it is merged.
         words = ["krm-windows", "render", self.file, "--output-dir", self.rendered]
         words += ["--resources", self.directory]
-        if self.delivery:
-            words += ["--flux-kustomization", self.delivery]
         return shlex.join(words)
 
 
 def write(draft: Draft, proposed: FirstTargets) -> str:
     """Return the file of a policy."""
-    year = draft.today.on(clocks.named(draft.zone)).year
     spec: dict[str, object] = {"timeZone": draft.zone}
     # A policy gates objects of other namespaces only where it says so itself.
-    if {namespace for _, _, namespace, _ in proposed.targets} - {draft.namespace}:
+    if {each.namespace for each in proposed.targets} - {draft.namespace}:
         spec["crossNamespaceTargets"] = "Allow"
     windows = {WINDOW: {"opens": draft.opens, "closes": draft.closes}}
     return _TEXT.format(
@@ -103,19 +96,19 @@ def write(draft: Draft, proposed: FirstTargets) -> str:
         zone=render(spec, indent=2),
         targets=render({"targets": list(_targets(draft, proposed))}, indent=2),
         windows=render({"windows": windows}, indent=2),
-        year=year,
-        next_year=year + 1,
+        year=draft.year,
+        next_year=draft.year + 1,
     )
 
 
 def _targets(draft: Draft, proposed: FirstTargets) -> Iterator[dict[str, object]]:
     """Yield the entries of `targets`: one for each kind, namespace, and place that has it."""
     # A policy's selectors have one namespace each, and one answer to whether a target must exist.
-    grouped: dict[tuple[str, str, str, bool], list[str]] = {}
+    grouped: dict[tuple[str, str, bool], list[str]] = {}
     for each in proposed.targets:
-        group, kind, namespace, name = each
-        grouped.setdefault((group, kind, namespace, each in proposed.beyond), []).append(name)
-    for (_, kind, namespace, is_beyond), names in grouped.items():
+        key = (each.kind, each.namespace, each in proposed.beyond)
+        grouped.setdefault(key, []).append(each.name)
+    for (kind, namespace, is_beyond), names in grouped.items():
         selector: dict[str, object] = {"kind": kind}
         if namespace != draft.namespace:
             selector["namespace"] = namespace

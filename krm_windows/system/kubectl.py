@@ -25,8 +25,6 @@ _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _AS_JSON = ("--output=json", "--show-managed-fields")
 # A DNS subdomain may have 253 characters (RFC 1123), and nothing here is longer.
 _LONGEST = 253
-# A header in kubectl's log, as client-go writes it at level 8 (transport/round_trippers.go).
-_DATE = re.compile(r"\bDate: \[?([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +79,6 @@ class Kubectl:
         _check(namespace, pod)
         options = (f"--namespace={namespace}", "--tail=1000", "--limit-bytes=1000000")
         return self._printed("logs", *options, "--", pod)
-
-    def date(self) -> str | None:
-        """Return the `Date` of an answer of the API server, which shows its clock.
-
-        None where it cannot be had. kubectl prints the headers of an answer into its log only.
-        `/version` is for everybody who has signed in, and what it says is the server's own, so
-        nobody else can put such a line into the log.
-        """
-        try:
-            # Level 8 is the first at which kubectl logs the headers of answers.
-            log = self._run("get", "--v=8", "--raw=/version").complaint
-        except WorkspaceError:
-            return None
-        found = _DATE.search(log)
-        return found[1] if found else None
 
     def _printed(self, verb: str, *arguments: str) -> str:
         ended = self._run(verb, *arguments)

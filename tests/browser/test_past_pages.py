@@ -47,9 +47,6 @@ def past(
 
 CALLS = {
     "history": ("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01"),
-    "fleet": (
-        *("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01", "--all-clusters"),
-    ),
 }
 
 

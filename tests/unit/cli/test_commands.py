@@ -90,7 +90,7 @@ def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
     [
         "check --repo .",
         "migrate . --output-dir out",
-        "init . --yes",
+        "init . --time-zone UTC",
         "pending policy.yaml --repo . --base HEAD",
     ],
 )

@@ -1,8 +1,6 @@
 """`init`: from a Flux repository that nobody prepared to a policy that renders."""
 
 import json
-import os
-import pty
 import shutil
 import subprocess
 import sys
@@ -77,7 +75,7 @@ def repository(tmp_path: Path) -> Path:
     write(
         tmp_path,
         {
-            "apps/release.yaml": RELEASE.replace("VERSION", "^6.0.0"),
+            "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
             "apps/config.yaml": CONFIG,
         },
     )
@@ -91,6 +89,12 @@ def called(capture: Capture, *arguments: str) -> tuple[int, str, str]:
     return code, said.out, said.err
 
 
+def init(capture: Capture, place: Path, *options: str) -> tuple[int, str, str]:
+    """Call the command."""
+    zone = () if "--time-zone" in options else ("--time-zone", "UTC")
+    return called(capture, "init", str(place), *zone, *options)
+
+
 def policy_of(repository: Path, cluster: str = "production") -> dict[str, Any]:
     """Read the policy of a cluster."""
     path = repository / "clusters" / cluster / "deploy-windows.yaml"
@@ -98,17 +102,37 @@ def policy_of(repository: Path, cluster: str = "production") -> dict[str, Any]:
 
 
 def test_the_policy_gates_all_but_what_delivers_it(repository: Path, capsys: Capture) -> None:
-    """A chart that is a range is gated by itself."""
-    code, out, err = called(capsys, "init", str(repository), "--yes")
+    """A release of one version is closed by its Kustomization."""
+    code, out, err = init(capsys, repository)
     assert (code, err) == (0, "")
-    found = policy_of(repository)["spec"]["targets"]
-    assert found == [
-        # It takes every chart of 6.x by itself, whether or not its Kustomization is closed.
-        {"kind": "HelmRelease", "namespace": "shop", "names": ["web"], "mustExist": False},
-        {"kind": "Kustomization", "names": ["apps"]},
+    assert policy_of(repository)["spec"]["targets"] == [
+        {"kind": "Kustomization", "names": ["apps"]}
     ]
-    assert policy_of(repository)["spec"]["crossNamespaceTargets"] == "Allow"
+    assert "crossNamespaceTargets" not in policy_of(repository)["spec"]
     assert "using cluster production of production, staging" in out
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_git_suspends_is_left_out(repository: Path, capsys: Capture, *, alone: bool) -> None:
+    """The file is named that has to be changed first; without another target nothing is written."""
+    below = "clusters/production"
+    more = "  suspend: true"
+    write(
+        repository,
+        {f"{below}/apps.yaml": KUSTOMIZATION.format(name="apps", path="apps", more=more)},
+    )
+    if not alone:
+        write(
+            repository,
+            {f"{below}/jobs.yaml": KUSTOMIZATION.format(name="jobs", path="jobs", more="")},
+        )
+        write(repository, {"jobs/config.yaml": CONFIG.replace("shop", "jobs")})
+    code, out, err = init(capsys, repository)
+    assert code == alone
+    assert f"apps, until `suspend` is removed from {below}/apps.yaml: what Git says" in out + err
+    if not alone:
+        targets = policy_of(repository)["spec"]["targets"]
+        assert targets == [{"kind": "Kustomization", "names": ["jobs"]}]
 
 
 def test_what_only_the_cluster_names_is_left_out(repository: Path, capsys: Capture) -> None:
@@ -128,7 +152,7 @@ def test_what_only_the_cluster_names_is_left_out(repository: Path, capsys: Captu
             "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
         },
     )
-    code, out, err = called(capsys, "init", str(repository), "--yes")
+    code, out, err = init(capsys, repository)
     assert (code, err) == (0, "")
     left_out = "left out: Kustomization flux-system/${TENANT}-jobs, whose name is known only in"
     assert left_out in out
@@ -149,26 +173,15 @@ def test_what_was_built_is_named(repository: Path, capsys: Capture) -> None:
             "apps/kustomization.yaml": "resources: [below.yaml, config.yaml]\n",
         },
     )
-    _, _, err = called(capsys, "init", str(repository), "--yes")
+    _, _, err = init(capsys, repository)
     assert len(err.splitlines()) == 1
     assert "nowhere does not exist" in err
     assert ": :1" not in err
 
 
-def test_a_release_of_one_version_is_closed_by_its_kustomization(
-    repository: Path, capsys: Capture
-) -> None:
-    """It needs no target of its own."""
-    write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
-    assert called(capsys, "init", str(repository), "--yes")[0] == 0
-    spec = policy_of(repository)["spec"]
-    assert spec["targets"] == [{"kind": "Kustomization", "names": ["apps"]}]
-    assert "crossNamespaceTargets" not in spec
-
-
 def test_the_commands_that_it_names_work(repository: Path, capsys: Capture) -> None:
     """Run as they are printed, they find nothing but notes."""
-    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    _, out, _ = init(capsys, repository)
     commands = [line.split() for line in out.splitlines() if line.startswith("  krm-windows ")]
     assert [command[1] for command in commands] == ["calendar", "check", "render"]
     for _, *arguments in commands:
@@ -192,7 +205,7 @@ def test_the_schema_that_it_names_is_there_and_accepts_the_policy(
     repository: Path, capsys: Capture
 ) -> None:
     """An editor finds it beside the policy."""
-    called(capsys, "init", str(repository), "--yes")
+    init(capsys, repository)
     path = repository / "clusters/production/deploy-windows.yaml"
     first = path.read_text().splitlines()[0]
     assert first.startswith("# yaml-language-server: $schema=")
@@ -206,7 +219,7 @@ def test_a_kustomization_that_lists_its_resources_has_to_list_the_windows(
     """It is said, and `check` says so too."""
     path = repository / "clusters/production/kustomization.yaml"
     path.write_text("resources:\n- flux-system\n- apps.yaml\n")
-    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    code, out, _ = init(capsys, repository)
     assert code == 0
     assert (
         "  add `- deploy-windows` to `resources` in clusters/production/kustomization.yaml, or it "
@@ -248,7 +261,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 ) -> None:
     """Each with what would be right."""
     before = sorted(repository.rglob("*"))
-    code, out, err = called(capsys, "init", str(repository), "--yes", *options)
+    code, out, err = init(capsys, repository, *options)
     assert code == 1
     assert said in err
     assert "targets in cluster" not in out
@@ -257,11 +270,11 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 
 def test_a_second_run_keeps_the_policy(repository: Path, capsys: Capture) -> None:
     """What somebody edited is theirs."""
-    called(capsys, "init", str(repository), "--yes")
+    init(capsys, repository)
     path = repository / "clusters/production/deploy-windows.yaml"
     path.write_text(path.read_text().replace("16:00", "12:00"))
     edited = path.read_bytes()
-    code, _, err = called(capsys, "init", str(repository), "--yes")
+    code, _, err = init(capsys, repository)
     assert code == 1
     assert "already gated by flux-system/deploy-windows; edit that" in err
     assert path.read_bytes() == edited
@@ -294,13 +307,13 @@ def test_releases_of_the_root_are_gated(
             "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1").replace("web", "shop"),
         },
     )
-    code, out, err = called(capsys, "init", str(repository), "--yes")
+    code, out, err = init(capsys, repository)
     assert (code, err) == (0, "")
     assert policy_of(repository)["spec"]["targets"] == [
         {"kind": "HelmRelease", "namespace": "shop", "names": ["db", "web"]},
         {"kind": "Kustomization", "names": ["apps"]},
     ]
-    assert "HelmRelease /nowhere, whose" in out
+    assert "HelmRelease nowhere, whose" in out
     _, _, err = called(capsys, "check", "--repo", str(repository))
     assert "[error]" not in err
 
@@ -309,7 +322,7 @@ def test_a_cluster_of_releases_alone(repository: Path, capsys: Capture) -> None:
     """As `flux create helmrelease --export` and a bootstrap leave it."""
     below = repository / "clusters/production"
     (below / "apps.yaml").write_text(RELEASE.replace("VERSION", "1.2.3"))
-    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    code, out, _ = init(capsys, repository)
     assert code == 0
     assert "HelmRelease: shop/web" in out
     code, out, err = called(capsys, "check", "--repo", str(repository), "--clusters", str(below))
@@ -323,7 +336,7 @@ def test_lists_are_opened(kind: str, repository: Path, capsys: Capture) -> None:
     for path in (below / "apps.yaml", below / "flux-system/gotk-sync.yaml"):
         entries = list(yaml.safe_load_all(path.read_text()))
         path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": kind, "items": entries}))
-    code, out, err = called(capsys, "init", str(repository), "--yes")
+    code, out, err = init(capsys, repository)
     assert (code, err) == (0, "")
     assert "using cluster production of production, staging" in out
     assert {"kind": "Kustomization", "names": ["apps"]} in policy_of(repository)["spec"]["targets"]
@@ -333,134 +346,6 @@ def test_lists_are_opened(kind: str, repository: Path, capsys: Capture) -> None:
 def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """The PATH has it; without it the test skips, or fails where tools are required."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
-
-
-@pytest.mark.parametrize(
-    ("value", "does"),
-    [("true", "keeps it closed for good"), ("false", "would undo every close")],
-)
-@pytest.mark.usefixtures("kustomize")
-def test_what_is_patched_is_left_out(
-    value: str, does: str, repository: Path, capsys: Capture
-) -> None:
-    """Somebody decided it, and each value does something else; the rest is gated."""
-    patch = f"- {{op: add, path: /spec/suspend, value: {value}}}"
-    text = (
-        "resources: [flux-system, apps.yaml, jobs.yaml]\n"
-        f"patches: [{{target: {{name: apps}}, patch: '{patch}'}}]\n"
-    )
-    below = "clusters/production"
-    jobs = KUSTOMIZATION.format(name="jobs", path="jobs", more="")
-    write(
-        repository,
-        {
-            f"{below}/kustomization.yaml": text,
-            f"{below}/jobs.yaml": jobs,
-            "jobs/config.yaml": CONFIG,
-            "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
-        },
-    )
-    code, out, err = called(capsys, "init", str(repository), "--yes")
-    assert code == 0, err
-    assert f"until `suspend: {value}` is removed from" in out
-    assert does in out
-    found = policy_of(repository)["spec"]["targets"]
-    assert found == [{"kind": "Kustomization", "names": ["jobs"]}]
-
-
-def test_where_all_would_undo_a_close_nothing_is_written(repository: Path, capsys: Capture) -> None:
-    """And the files are named that have to be changed first."""
-    suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: true")
-    write(repository, {"clusters/production/apps.yaml": suspended})
-    write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
-    code, _, err = called(capsys, "init", str(repository), "--yes")
-    assert code == 1
-    assert (
-        "left out: Kustomization flux-system/apps, until `suspend: true` is removed from "
-        "clusters/production/apps.yaml: it keeps it closed for good"
-    ) in err
-    assert not (repository / "clusters/production/deploy-windows.yaml").exists()
-
-
-def test_what_the_root_applies_as_well_is_left_out(repository: Path, capsys: Capture) -> None:
-    """Closed, it would hold an older version that the root overwrites."""
-    below = "clusters/production"
-    twice = KUSTOMIZATION.format(name="twice", path=f"{below}/shared", more="")
-    write(repository, {f"{below}/twice.yaml": twice, f"{below}/shared/config.yaml": CONFIG})
-    write(repository, {"apps/config.yaml": CONFIG.replace("shop", "other")})
-    code, out, _ = called(capsys, "init", str(repository), "--yes")
-    assert code == 0
-    assert (
-        "left out: Kustomization flux-system/twice, because Kustomization "
-        "flux-system/flux-system applies the same objects"
-    ) in out
-    assert "twice" not in str(policy_of(repository)["spec"]["targets"])
-
-
-def test_where_the_root_applies_all_as_well_nothing_is_written(
-    repository: Path, capsys: Capture
-) -> None:
-    """As where `flux bootstrap --path=./` applies every directory."""
-    below = "clusters/production"
-    twice = KUSTOMIZATION.format(name="apps", path=f"{below}/shared", more="")
-    write(repository, {f"{below}/apps.yaml": twice, f"{below}/shared/config.yaml": CONFIG})
-    code, _, err = called(capsys, "init", str(repository), "--yes")
-    assert code == 1
-    assert "because Kustomization flux-system/flux-system applies the same objects" in err
-
-
-def test_what_blocks_something_that_stays_open_is_left_out(
-    repository: Path, capsys: Capture
-) -> None:
-    """Closed it would let that fail; `check --repo` finds nothing of it."""
-    below = "clusters/production"
-    shutil.rmtree(repository / "clusters/staging")
-    waits = "  dependsOn: [{name: %s}]"
-    files = {
-        f"{below}/twice.yaml": KUSTOMIZATION.format(
-            name="twice", path=f"{below}/shared", more=waits % "first"
-        ),
-        f"{below}/first.yaml": KUSTOMIZATION.format(
-            name="first", path="first", more=waits % "base"
-        ),
-        f"{below}/base.yaml": KUSTOMIZATION.format(name="base", path="base", more=""),
-    }
-    for place in (f"{below}/shared", "first", "base"):
-        files[f"{place}/config.yaml"] = CONFIG.replace("shop", place.replace("/", "-"))
-    write(repository, files)
-    code, out, _ = called(capsys, "init", str(repository), "--yes")
-    assert code == 0
-    assert policy_of(repository)["spec"]["targets"][1]["names"] == ["apps"]
-    first = "left out: Kustomization flux-system/first, because Kustomization flux-system/twice "
-    base = "left out: Kustomization flux-system/base, because Kustomization flux-system/first "
-    assert f"{first}waits for it and stays open" in out
-    assert f"{base}waits for it and stays open" in out
-    assert called(capsys, "check", "--repo", str(repository), "--no-cache")[0] == 0
-
-
-def test_what_the_root_waits_for_is_left_out(repository: Path, capsys: Capture) -> None:
-    """Closed, it would keep every change of the windows away, and `check --repo` says so."""
-    place = repository / "clusters/production/flux-system/gotk-sync.yaml"
-    text = place.read_text()
-    place.write_text(f"{text.rstrip()}\n  dependsOn: [{{name: base}}]\n")
-    below = "clusters/production"
-    more = "  dependsOn: [{name: first}]"
-    write(
-        repository,
-        {
-            f"{below}/base.yaml": KUSTOMIZATION.format(name="base", path="base", more=more),
-            f"{below}/first.yaml": KUSTOMIZATION.format(name="first", path="first", more=""),
-            "base/config.yaml": CONFIG.replace("shop", "base"),
-            "first/config.yaml": CONFIG.replace("shop", "first"),
-        },
-    )
-    code, out, err = called(capsys, "init", str(repository), "--yes")
-    assert code == 0, err
-    root = "because Kustomization flux-system/flux-system waits for it and stays open"
-    assert f"left out: Kustomization flux-system/base, {root}" in out
-    assert f"left out: Kustomization flux-system/first, {root}" in out
-    main(["check", "--repo", str(repository), "--no-cache"])
-    assert "self-lock" not in capsys.readouterr().out
 
 
 def test_what_is_put_together_of_repositories_delivers_no_windows(
@@ -474,11 +359,12 @@ def test_what_is_put_together_of_repositories_delivers_no_windows(
     files = {
         f"{below}/apps.yaml": own.replace(source, "kind: ExternalArtifact, name: a"),
         f"{below}/own.yaml": KUSTOMIZATION.format(name="own", path="apps", more=""),
+        f"{below}/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
     }
     write(repository, files)
     # The paths of Flux count from the top of the repository.
     subprocess.run(["git", "init", "-q", repository], check=True)
-    code, _, err = called(capsys, "init", str(repository), "--yes", "--clusters", below)
+    code, _, err = init(capsys, repository, "--clusters", below)
     assert code == 0, err
     folder = repository / below / "deploy-windows"
     rendered = "".join(path.read_text() for path in folder.glob("kustomization_*"))
@@ -503,10 +389,9 @@ def test_another_cluster_is_not_closed_from_here(repository: Path, capsys: Captu
             "there/release.yaml": RELEASE.replace("web", "far").replace("VERSION", "1.x"),
         },
     )
-    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    code, out, _ = init(capsys, repository)
     assert code == 0
     assert policy_of(repository)["spec"]["targets"] == [
-        {"kind": "HelmRelease", "namespace": "shop", "names": ["web"], "mustExist": False},
         {"kind": "Kustomization", "names": ["apps", "spoke"]},
     ]
     assert "left out: Kustomization flux-system/spoke" not in out
@@ -517,7 +402,7 @@ def test_the_check_that_it_names_is_of_the_cluster_that_was_chosen(
 ) -> None:
     """With what it was told of sources."""
     monkeypatch.chdir(repository)
-    _, out, _ = called(capsys, "init", "--yes", "--source", "flux-system/flux-system=.")
+    _, out, _ = init(capsys, Path(), "--source", "flux-system/flux-system=.")
     check = "  krm-windows check --repo . --clusters clusters/production"
     assert f"{check} --source flux-system/flux-system=.\n" in out
 
@@ -538,7 +423,7 @@ def test_a_target_of_a_base_need_not_be_among_the_resources(
         },
     )
     write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
-    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    assert init(capsys, repository)[0] == 0
     found = policy_of(repository)["spec"]["targets"]
     assert found == [{"kind": "Kustomization", "names": ["apps"], "mustExist": False}]
 
@@ -554,20 +439,8 @@ def test_only_the_cluster_that_is_chosen_is_built(
         return survey(tree, directories, builds, hints)
 
     monkeypatch.setattr("krm_windows.cli.init.survey", noted)
-    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    assert init(capsys, repository)[0] == 0
     assert followed == [["clusters/production"]]
-
-
-def test_what_was_not_read_is_named(repository: Path, capsys: Capture) -> None:
-    """With what to do about it."""
-    other = "sourceRef: {kind: GitRepository, name: flux-system}"
-    for number in range(5):
-        text = KUSTOMIZATION.format(name=f"team-{number}", path="team", more="")
-        named = text.replace(other, other.replace("flux-system", f"team-{number}"))
-        write(repository, {f"clusters/production/team-{number}.yaml": named})
-    _, out, _ = called(capsys, "init", str(repository), "--yes")
-    assert "not read: Kustomization flux-system/team-0: it is not read: " in out
-    assert "`--source flux-system/team-0=.`" in out
 
 
 @pytest.mark.slow
@@ -575,7 +448,7 @@ def test_it_renders_what_its_command_renders(repository: Path, capsys: Capture) 
     """So that nothing is missing before a commit: `render` finds nothing to write."""
     explicit = "resources:\n- flux-system\n- apps.yaml\n"
     write(repository, {"clusters/production/kustomization.yaml": explicit})
-    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    _, out, _ = init(capsys, repository)
     (line,) = (line for line in out.splitlines() if line.startswith("  krm-windows render"))
     command = [sys.executable, "-P", "-m", "krm_windows", *line.split()[1:]]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
@@ -585,7 +458,7 @@ def test_it_renders_what_its_command_renders(repository: Path, capsys: Capture) 
 def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> None:
     """With the option that helps."""
     write(tmp_path, {"deployment.yaml": CONFIG})
-    code, _, err = called(capsys, "init", str(tmp_path), "--yes")
+    code, _, err = init(capsys, tmp_path)
     assert code == 1
     assert "no file contains a Flux Kustomization" in err
     assert "docs/how-to/start.md" in err
@@ -596,7 +469,7 @@ def test_kustomizations_that_are_only_in_the_cluster_have_a_page(
 ) -> None:
     """`flux create` makes them there, so nothing in Git says that they are."""
     (repository / "clusters/production/apps.yaml").unlink()
-    code, _, err = called(capsys, "init", str(repository), "--yes")
+    code, _, err = init(capsys, repository)
     assert code == 1
     assert "no Flux Kustomization and no HelmRelease was found" in err
     assert "docs/how-to/start.md" in err
@@ -614,7 +487,8 @@ def test_a_directory_that_nothing_applies(repository: Path, capsys: Capture) -> 
     arguments = (
         "init",
         str(repository),
-        "--yes",
+        "--time-zone",
+        "UTC",
         "--clusters",
         "flux",
         "--source",
@@ -632,14 +506,6 @@ def test_a_directory_that_nothing_applies(repository: Path, capsys: Capture) -> 
     assert "1 cluster, 3 of 7 Kustomizations" in capsys.readouterr().out
 
 
-def test_the_policy_that_gates_all_is_named(repository: Path, capsys: Capture) -> None:
-    """It is the one to edit."""
-    called(capsys, "init", str(repository), "--yes")
-    code, _, err = called(capsys, "init", str(repository), "--yes", "--name", "other")
-    assert code == 1
-    assert "already gated by flux-system/deploy-windows; edit that" in err
-
-
 @pytest.mark.parametrize("name", ["a\nspec: {state: Open}\n#", "a: b", "ä ö", "x\x1b[31m", "'q'"])
 def test_a_directory_of_any_name_makes_no_other_policy(
     repository: Path, name: str, capsys: Capture
@@ -648,7 +514,7 @@ def test_a_directory_of_any_name_makes_no_other_policy(
     hostile = repository / "clusters" / name
     shutil.move(repository / "clusters/production", hostile)
     shutil.rmtree(repository / "clusters/staging")
-    called(capsys, "init", str(repository), "--yes")
+    init(capsys, repository)
     found = yaml.safe_load((hostile / "deploy-windows.yaml").read_text())
     assert set(found) == {"apiVersion", "kind", "metadata", "spec"}
     assert "state" not in found["spec"]
@@ -660,7 +526,7 @@ def test_a_file_where_its_directory_belongs_is_to_be_moved(
     """Nobody named that directory, so another name is no advice; and nothing is written."""
     (repository / ".krm-windows").write_text("")
     before = sorted(repository.rglob("*"))
-    code, _, said = called(capsys, "init", str(repository), "--yes")
+    code, _, said = init(capsys, repository)
     assert code == 1
     assert ".krm-windows is in the way: it is not a directory; move it away" in said
     assert sorted(repository.rglob("*")) == before
@@ -673,7 +539,7 @@ def test_nothing_is_written_through_a_link(
     outside = tmp_path_factory.mktemp("outside")
     shutil.move(repository / "clusters/production", outside / "production")
     (repository / "clusters/production").symlink_to(outside / "production")
-    called(capsys, "init", str(repository), "--yes", "--cluster", "production")
+    init(capsys, repository, "--cluster", "production")
     assert not (outside / "production/deploy-windows.yaml").exists()
 
 
@@ -683,10 +549,10 @@ def test_nothing_is_written_through_any_link(
 ) -> None:
     """Whichever path of what it writes or edits is one: a directory, a file, one that dangles."""
     place = tmp_path_factory.mktemp("copies")
-    arguments = ("--yes", "--cluster", "production")
+    arguments = ("--time-zone", "UTC", "--cluster", "production")
     made = place / "made"
     shutil.copytree(repository, made)
-    assert called(capsys, "init", str(made), *arguments)[0] == 0
+    assert init(capsys, made, *arguments)[0] == 0
     paths = [path.relative_to(made) for path in sorted(made.rglob("*"))]
     assert Path("clusters/production/deploy-windows/kustomization.yaml") in paths
     for number, path in enumerate(paths):
@@ -698,37 +564,6 @@ def test_nothing_is_written_through_any_link(
             (copy / path).rename(outside / "target")
         before = {each: each.is_file() and each.read_bytes() for each in outside.rglob("*")}
         (copy / path).symlink_to(outside / "target")
-        called(capsys, "init", str(copy), *arguments)
+        init(capsys, copy, *arguments)
         after = {each: each.is_file() and each.read_bytes() for each in outside.rglob("*")}
         assert after == before, path
-
-
-def test_on_a_terminal_it_asks(repository: Path) -> None:
-    """For what nothing in the repository says."""
-    answers = b"staging\nEurope/Berlin\nTue 22:00\nWed 04:00\n"
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "krm_windows", "init"],
-        cwd=repository,
-        stdin=child,
-        stdout=child,
-        stderr=child,
-    )
-    os.close(child)
-    os.write(parent, answers)
-    said = b""
-    while True:
-        try:
-            read = os.read(parent, 4096)
-        except OSError:
-            # EIO: Linux says so once the other side is closed.
-            break
-        if not read:
-            break
-        said += read
-    os.close(parent)
-    assert process.wait() == 0, said
-    spec = policy_of(repository, "staging")["spec"]
-    assert spec["timeZone"] == "Europe/Berlin"
-    assert spec["windows"] == {"working-hours": {"opens": "Tue 22:00", "closes": "Wed 04:00"}}
-    assert b"Time zone of the windows? [" in said

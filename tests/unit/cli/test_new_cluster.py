@@ -131,7 +131,7 @@ def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> 
     """The command that it prints does, and a check of the repository finds nothing."""
     for path in ("policy.yaml", "fleet.yaml"):
         Path(path).unlink()
-    assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
+    assert main(["init", "--time-zone", "UTC"]) == 0
     commands = [line.strip() for line in capsys.readouterr().out.splitlines()]
     (command,) = [line for line in commands if line.startswith("krm-windows render")]
     assert main(shlex.split(command)[1:]) == 0
@@ -139,24 +139,8 @@ def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["check", "--repo", "."]) == 0
     assert "no findings" in capsys.readouterr().out
     # A second policy does not gate what delivers a part of the first one's windows.
-    assert main(["init", "--yes", "--time-zone", "UTC", "--name", "second"]) != 0
+    assert main(["init", "--time-zone", "UTC", "--name", "second"]) != 0
     assert "everything in it is already gated" in capsys.readouterr().err
-
-
-def test_init_names_a_root_that_is_elsewhere(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What `--resources` of the cluster's directory does not show is named by its file."""
-    for path in ("policy.yaml", "fleet.yaml"):
-        Path(path).unlink()
-    Path("bootstrap").mkdir()
-    Path("clusters/prod/flux-system/gotk-sync.yaml").rename(repository / "bootstrap/prod.yaml")
-    assert main(["init", "--yes", "--time-zone", "UTC", "--clusters", "clusters/*"]) == 0
-    commands = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    (command,) = [line for line in commands if line.startswith("krm-windows render")]
-    assert command.endswith(" --flux-kustomization bootstrap/prod.yaml")
-    assert main(shlex.split(command)[1:]) == 0
-    check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
 
 
 @pytest.mark.usefixtures("repository")
@@ -259,7 +243,7 @@ def test_init_says_what_render_warns_of(capsys: pytest.CaptureFixture[str]) -> N
         Path(path).unlink()
     root = ROOT.replace("./clusters/prod", "./").replace("Git", "OCI")
     lay({"clusters/prod/flux-system/gotk-sync.yaml": root})
-    assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
+    assert main(["init", "--time-zone", "UTC"]) == 0
     assert TOGETHER in capsys.readouterr().err
 
 

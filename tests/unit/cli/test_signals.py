@@ -50,7 +50,7 @@ SIGNALS = {
 COMMANDS = (
     "check --repo . --no-cache",
     "check --repo . --no-cache --base HEAD",
-    "init . --yes --cluster c1",
+    "init . --time-zone UTC --cluster c1",
     "migrate . --output-dir ../migrated --no-cache",
     "pending policy.yaml --repo . --base HEAD --no-cache",
     "verify clusters --policy policy.yaml",

@@ -225,34 +225,6 @@ def test_what_goes_on_beyond_the_days_has_no_end(
     assert 'datetime="2026-12-06T' not in capsys.readouterr().out
 
 
-def flux_repository(top: Path) -> Path:
-    """A cluster that applies a Kustomization."""
-    (top / "apps").mkdir(parents=True)
-    (top / "clusters/plant").mkdir(parents=True)
-    (top / "clusters/plant/apps.yaml").write_text(
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
-        "metadata: {name: apps, namespace: flux-system}\nspec: {path: ./apps, prune: true, "
-        "sourceRef: {kind: GitRepository, name: flux-system}}\n"
-    )
-    (top / "apps/shop.yaml").write_text(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop, namespace: shop}\n"
-    )
-    return top
-
-
-@pytest.mark.parametrize("zone", mostly_slow(ZONES.values(), 4))
-def test_the_example_of_a_new_policy_is_of_its_zones_year(
-    zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not of the year that it is in UTC."""
-    at = datetime(2026, 12, 31, 23, 30, tzinfo=UTC)
-    monkeypatch.setattr(times, "now", lambda: at)
-    top = flux_repository(tmp_path / "fleet")
-    assert main(["init", str(top), "--yes", "--time-zone", zone]) == 0
-    [written] = top.rglob("deploy-windows.yaml")
-    assert f'starts: "{at.astimezone(ZoneInfo(zone)).year}-12-20"' in written.read_text()
-
-
 def test_holidays_are_of_this_year_and_the_next_wherever_it_is_read(
     now: datetime, capsys: pytest.CaptureFixture[str]
 ) -> None:
