@@ -74,8 +74,6 @@ class Pull:
     files: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     body: str | None = None
-    # Who set which label, in order.
-    events: tuple[tuple[str, str], ...] = ()
     base: str = "main"
     state: str = "open"
     draft: bool = False
@@ -253,9 +251,7 @@ class Server:
             return 200, {}, self.shape(pull)
         if what == "merge":
             return self._merge(pull, body)
-        if what in ("reviews", "approvals", "approve"):
-            return self._review(pull, what, body)
-        return [self._event(who, label, what) for who, label in pull.events]
+        return self._review(pull, what, body)
 
     def _checks(self, sha: str) -> Iterator[dict[str, str]]:
         for pull in self.pulls:
@@ -374,13 +370,6 @@ class Server:
             "labels": [{"name": each} for each in pull.labels],
             "html_url": f"{self.address}/{pull.number}",
         }
-
-    def _event(self, who: str, label: str, what: str) -> Json:
-        if what == "resource_label_events":
-            return {"user": {"username": who}, "label": {"name": label}, "action": "add"}
-        if what == "timeline":
-            return {"type": "label", "user": {"login": who}, "label": {"name": label}, "body": "1"}
-        return {"event": "labeled", "actor": {"login": who}, "label": {"name": label}}
 
     def said(self, status: dict[str, str]) -> Json:
         """Return a status as its interface shows it."""

@@ -14,8 +14,6 @@ from krm_windows.preview.versions import Choice
 
 # Pixels of a picture; the first is the writer's own, which is not loaded for a text.
 _WIDTH = 960
-_NARROWEST = 320
-_WIDEST = 4000
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     output_format(parser, FORMATS)
     parser.add_argument(
         "--width",
-        type=_pixels,
+        type=int,
         metavar="PIXELS",
         help=f"the width of the image, with `-o svg` (default: {_WIDTH}; for a phone: 400)",
     )
@@ -82,15 +80,6 @@ def _marked(arguments: argparse.Namespace) -> datetime | None:
     if arguments.start is not None:
         return None
     return times.now()
-
-
-def _pixels(text: str) -> int:
-    written = text.isascii() and text.isdecimal() and len(text) <= len(str(_WIDEST))
-    if not written or not _NARROWEST <= int(text) <= _WIDEST:
-        raise argparse.ArgumentTypeError(
-            f"must be a number of pixels from {_NARROWEST} to {_WIDEST}, got {text!r}"
-        )
-    return int(text)
 
 
 FORMATS = {"text": _text, "json": _json, "html": _html, "svg": _svg, "ics": _ics}

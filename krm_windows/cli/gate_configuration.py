@@ -1,4 +1,4 @@
-"""The file of `merge-gate --config`: what is gated, who may exempt a change, how it is merged."""
+"""The file of `merge-gate --config`: what is gated, and how it is merged."""
 
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ def _length(text: object) -> timedelta:
 
 
 class Configuration(BaseModel):
-    """What a file says; the names of its fields begin with a small letter (`exemptBy`)."""
+    """What a file says; the names of its fields begin with a small letter (`mergeMethod`)."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
 
@@ -53,9 +53,6 @@ class Configuration(BaseModel):
 
     link: str = ""
     """The URL that the status links to."""
-
-    exempt_by: frozenset[str] = frozenset()
-    """Users who may exempt a change with the label `window:exempt`."""
 
     jobs: Annotated[int, Field(ge=1, le=_MOST_JOBS)] = 16
     """How many requests are sent to the forge at the same time."""

@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="a YAML file with what is gated, who may exempt a change, and how it is merged: see "
+        help="a YAML file with what is gated, and how it is merged: see "
         "docs/how-to/gate-the-merge.md",
     )
     parser.add_argument(

@@ -150,7 +150,6 @@ def _gate(
         look,
         context=arguments.context,
         link=arguments.link,
-        exempt_by=arguments.exempt_by,
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
         bases=frozenset(arguments.branches),
@@ -161,17 +160,9 @@ def _gate(
 def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "Merger | None":
     """Return what merges or approves, if that is asked for."""
     from krm_windows.forge import Method, merging  # noqa: PLC0415 - the extra `forge`
-    from krm_windows.forge.exemptions import LABEL  # noqa: PLC0415 - likewise
 
     if not arguments.merge and not arguments.approve_only:
         return None
-    for policy in gate.policies:
-        # One label would ask for a merge, and for one outside the windows as well.
-        if policy.label == LABEL:
-            raise InputError(
-                f"{policy.timetable.policy}: a policy must not have this name, because the "
-                f"label {LABEL} means an exemption"
-            )
     method = None if arguments.merge_method is None else Method(arguments.merge_method)
     # Whether a merge request is rebased is a setting of the project.
     if method is Method.REBASE and arguments.forge == "gitlab":

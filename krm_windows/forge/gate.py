@@ -12,7 +12,6 @@ from multiprocessing.pool import ThreadPool
 from krm_windows import escape
 from krm_windows.forge.connect import Connected
 from krm_windows.forge.errors import ForgeError
-from krm_windows.forge.exemptions import LABEL, exempted
 from krm_windows.forge.model import Group, PullRequest, State, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge, noted
 from krm_windows.forge.reach import Change, Changes
@@ -38,10 +37,9 @@ class Outcome:
 class MergeGate:
     """Gates the open changes of a repository by some policies.
 
-    `exempt_by` may set the label that lets a change through. Nothing is set in a
-    `dry_run`. So many `jobs` ask the forge at the same time. Changes into other branches than
-    `bases` do not concern it; without any it is the default branch of the repository. `changed`
-    says what a commit does to the commit `base`, or else to a branch.
+    Nothing is set in a `dry_run`. So many `jobs` ask the forge at the same time. Changes into other
+    branches than `bases` do not concern it; without any it is the default branch of the repository.
+    `changed` says what a commit does to the commit `base`, or else to a branch.
     """
 
     forge: Connected
@@ -49,7 +47,6 @@ class MergeGate:
     changed: Changes
     context: str
     link: str = ""
-    exempt_by: frozenset[str] = frozenset()
     dry_run: bool = False
     jobs: int = 1
     bases: frozenset[str] = frozenset()
@@ -129,20 +126,13 @@ class MergeGate:
             queued = replace(change, sha=group.sha)
             # Not with the commit in the name of its branch: whoever may push a branch chooses it.
             does = self._look(group.branch, group.sha)
-            # And so the number in it exempts nothing, nor is what changes nothing in a queue. What
-            # was said of them for an event of the queue stays.
-            if does.files == frozenset() or self._is_exempt(does, change, at):
+            # What changes nothing is in no queue. What was said of it for an event stays.
+            if does.files == frozenset():
                 return Outcome(queued, None)
             verdict, is_new = self.answer(group.sha, change, does, at)
         except ForgeError as error:
             return Outcome(group.change(), None, error=error)
         return Outcome(queued, verdict, is_new)
-
-    def _is_exempt(self, does: Change, change: PullRequest, at: datetime) -> bool:
-        """Whether a change that would have to wait may land by its label."""
-        if LABEL not in change.labels or judge(self.policies, does, change.labels, at).may_land:
-            return False
-        return self._decide(does, change, at).may_land
 
     def answer(
         self, sha: str, change: PullRequest | None, does: Change, at: datetime
@@ -152,10 +142,8 @@ class MergeGate:
         Returns whether the answer is new. What would have to wait fails: it would hold up those
         behind it in the queue. Raises ForgeError.
         """
-        if change is None:
-            verdict = judge(self.policies, does, frozenset(), at)
-        else:
-            verdict = self._decide(does, change, at)
+        labels = frozenset[str]() if change is None else change.labels
+        verdict = judge(self.policies, does, labels, at)
         # `pending` is what GitHub's queue waits for, up to the hour that it gives its checks.
         if not verdict.may_land:
             verdict = replace(verdict, state=State.FAILURE)
@@ -174,19 +162,9 @@ class MergeGate:
         """Say whether a change may land at an instant; raises ForgeError."""
         verdict = conclude(decide(self.policies, at))
         does = self._look(change.base, change.sha)
-        return noted(verdict, does) if verdict.may_land else self._decide(does, change, at)
-
-    def _decide(
-        self,
-        does: Change,
-        change: PullRequest,
-        at: datetime,
-    ) -> Verdict:
-        """Say whether a change may land at an instant, or is exempt."""
-        verdict = judge(self.policies, does, change.labels, at)
-        if verdict.may_land or LABEL not in change.labels:
-            return verdict
-        return exempted(self.forge, change, verdict, self.exempt_by)
+        if verdict.may_land:
+            return noted(verdict, does)
+        return judge(self.policies, does, change.labels, at)
 
     def _look(self, base: str, sha: str) -> Change:
         """Return what a commit changes in a branch."""

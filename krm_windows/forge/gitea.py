@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from krm_windows.forge import http
 from krm_windows.forge.http import Record
 from krm_windows.forge.model import Method, Progress, PullRequest, Readiness
 from krm_windows.forge.pulls import Pulls
@@ -18,17 +17,6 @@ class Gitea(Pulls):
     order: ClassVar[dict[str, str]] = {"state": "open", "sort": "oldest"}
     state: ClassVar[str] = "status"
     approves: ClassVar[str] = "APPROVED"
-
-    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
-        """Return who has set a label last (GET …/issues/{index}/timeline)."""
-        events = self.listed(f"issues/{change.number}/timeline")
-        # The body of such an entry is 1 where a label was set, and empty where it was removed.
-        added = (
-            each
-            for each in events
-            if (http.text(each, "type"), http.text(each, "body")) == ("label", "1")
-        )
-        return http.last_setter(added, label, "user", "login")
 
     def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
         """Say whether it can be merged; a review that is missing is said by the merge itself."""

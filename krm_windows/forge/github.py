@@ -34,12 +34,6 @@ _STATES = {
 class GitHub(Pulls):
     """A repository on GitHub."""
 
-    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
-        """Return who has set a label last (GET …/issues/{number}/events)."""
-        events = self.listed(f"issues/{change.number}/events")
-        added = (each for each in events if http.text(each, "event") == "labeled")
-        return http.last_setter(added, label, "actor", "login")
-
     def queued(self) -> Iterator[Group]:
         """Yield what is in the merge queues (GET …/git/matching-refs/{ref})."""
         refs = http.records(

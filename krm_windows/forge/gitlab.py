@@ -73,12 +73,6 @@ class GitLab:
         """Yield nothing: a merge train asks by a job of its pipeline."""
         yield from ()
 
-    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
-        """Return who has set a label last (GET …/resource_label_events)."""
-        events = self._listed(f"merge_requests/{change.number}/resource_label_events")
-        added = (each for each in events if http.text(each, "action") == "add")
-        return http.last_setter(added, label, "user", "username")
-
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what is said of a commit last, by name."""
         found: dict[str, Status] = {}
@@ -166,7 +160,6 @@ def _change(entry: Record) -> PullRequest:
     return PullRequest(
         number=http.number(entry, "iid"),
         sha=http.text(entry, "sha"),
-        text=http.text(entry, "description"),
         labels=frozenset(named),
         base=http.text(entry, "target_branch"),
     )

@@ -5,7 +5,7 @@ The token goes to the one host that was named, in a header; no message has it.
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlencode
@@ -218,15 +218,6 @@ def text(value: Record, *path: str) -> str:
     if isinstance(found, str):
         return found
     return ""
-
-
-def last_setter(additions: Iterable[Record], label: str, *path: str) -> frozenset[str]:
-    """Return who has added a label last, of additions of labels in order of time.
-
-    The name is at a path in each; nobody where none is of that label, or names somebody.
-    """
-    names = [text(each, *path) for each in additions if text(each, "label", "name") == label]
-    return frozenset(filter(None, names[-1:]))
 
 
 def number(value: Record, name: str) -> int:

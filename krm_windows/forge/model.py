@@ -53,7 +53,6 @@ class PullRequest:
 
     number: int
     sha: str
-    text: str
     labels: frozenset[str]
     base: str
 
@@ -81,7 +80,7 @@ class Group:
 
     def change(self) -> PullRequest:
         """Return what is known of the change without asking for it."""
-        return PullRequest(self.number, self.sha, "", frozenset(), self.branch)
+        return PullRequest(self.number, self.sha, frozenset(), self.branch)
 
 
 @dataclass(frozen=True, slots=True)

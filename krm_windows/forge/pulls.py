@@ -145,8 +145,6 @@ def _change(entry: Record) -> PullRequest:
     return PullRequest(
         number=http.number(entry, "number"),
         sha=http.text(entry, "head", "sha"),
-        # Null where it is empty.
-        text=http.text(entry, "body"),
         labels=frozenset(named),
         base=http.text(entry, "base", "ref"),
     )

@@ -13,7 +13,7 @@ STATIC = Path(__file__).resolve().parents[2] / ".cache/gitea"
 def gitea(
     tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[real.Gitea]:
-    """A Gitea with an owner, somebody who may exempt changes, and somebody who may not."""
+    """A Gitea with an owner and two others."""
     program = tool("gitea")
     with real.running(program, STATIC, tmp_path_factory.mktemp("gitea")) as found:
         for name in ("ada", "eve"):

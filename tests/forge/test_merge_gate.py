@@ -190,28 +190,6 @@ def test_files_that_are_renamed_or_removed_are_gated(
     assert [repository.states(number) for number in numbers] == [{CONTEXT: "pending"}] * 3
 
 
-def test_a_label_of_who_may_lets_it_through(
-    repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Set by another one it does not, and neither without a reason."""
-    text = "A fix.\r\n\r\nWindow-Exempt: CVE-2026-1 is exploited\r\n"
-    number = repository.pull("fix", GATED, text)
-    silent = repository.pull("silent", {"apps/b.yaml": ""})
-    for each in (number, silent):
-        repository.label(each, "window:exempt", user="eve")
-    gate(CLOSED, "exemptBy: [ada]")
-    assert "was set by eve, who is not allowed to" in capsys.readouterr().out
-    assert refused(repository, number)
-    for each in (number, silent):
-        [label] = repository.call("GET", f"issues/{each}/labels")
-        repository.call("DELETE", f"issues/{each}/labels/{label['id']}", user="eve")
-        repository.label(each, "window:exempt", user="ada")
-    gate(CLOSED, "exemptBy: [ada]")
-    assert "success: exempt by ada: CVE-2026-1 is exploited" in capsys.readouterr().out
-    assert refused(repository, silent)
-    assert repository.merge(number) == (200, "")
-
-
 def test_a_token_without_the_right_is_said(
     repository: Repository,
     gate: Gate,
@@ -322,17 +300,6 @@ def test_it_approves_what_is_scheduled(
     assert (review["state"], review["user"]["login"]) == ("APPROVED", "ada")
     assert review["commit_id"] == repository.head(number)
     assert repository.merge(number) == (200, "")
-
-
-def test_the_configuration_says_who_may_exempt(repository: Repository, gate: Gate) -> None:
-    """By who has set the label."""
-    text = "Window-Exempt: CVE-2026-1"
-    by_ada, by_eve = (repository.pull(name, GATED, text) for name in ("ada", "eve"))
-    repository.label(by_ada, "window:exempt", user="ada")
-    repository.label(by_eve, "window:exempt", user="eve")
-    gate(CLOSED, "exemptBy: [ada]")
-    assert repository.states(by_ada) == {CONTEXT: "success"}
-    assert repository.states(by_eve) == {CONTEXT: "pending"}
 
 
 def test_commits_of_open_changes_are_fetched_and_compared(

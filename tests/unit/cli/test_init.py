@@ -160,25 +160,6 @@ def test_what_only_the_cluster_names_is_left_out(repository: Path, capsys: Captu
     assert targets == [{"kind": "Kustomization", "names": ["apps"]}]
 
 
-def test_what_was_built_is_named(repository: Path, capsys: Capture) -> None:
-    """It is in no file; and said once, though two clusters share it."""
-    below = KUSTOMIZATION.format(name="below", path="nowhere", more="")
-    apps = KUSTOMIZATION.format(name="apps", path="apps", more="  postBuild: {substitute: {A: b}}")
-    for cluster in ("production", "staging"):
-        write(repository, {f"clusters/{cluster}/apps.yaml": apps})
-    write(
-        repository,
-        {
-            "apps/below.yaml": below,
-            "apps/kustomization.yaml": "resources: [below.yaml, config.yaml]\n",
-        },
-    )
-    _, _, err = init(capsys, repository)
-    assert len(err.splitlines()) == 1
-    assert "nowhere does not exist" in err
-    assert ": :1" not in err
-
-
 def test_the_commands_that_it_names_work(repository: Path, capsys: Capture) -> None:
     """Run as they are printed, they find nothing but notes."""
     _, out, _ = init(capsys, repository)
@@ -245,14 +226,6 @@ def test_a_kustomization_that_lists_its_resources_has_to_list_the_windows(
             ["--opens", "Mon 25:00"],
             "spec.windows.working-hours.opens must have a time from 00:00 to",
         ),
-        (
-            ["--closes", "17h"],
-            'spec.windows.working-hours.closes must be a moment such as "Thu 17:00"',
-        ),
-        (
-            ["--opens", "Mon 09:00", "--closes", "Mon 09:00"],
-            "spec.windows.working-hours.closes must never be",
-        ),
         (["--name", "Not A Name"], "metadata.name must be a valid Kubernetes name"),
     ],
 )
@@ -318,58 +291,10 @@ def test_releases_of_the_root_are_gated(
     assert "[error]" not in err
 
 
-def test_a_cluster_of_releases_alone(repository: Path, capsys: Capture) -> None:
-    """As `flux create helmrelease --export` and a bootstrap leave it."""
-    below = repository / "clusters/production"
-    (below / "apps.yaml").write_text(RELEASE.replace("VERSION", "1.2.3"))
-    code, out, _ = init(capsys, repository)
-    assert code == 0
-    assert "HelmRelease: shop/web" in out
-    code, out, err = called(capsys, "check", "--repo", str(repository), "--clusters", str(below))
-    assert "[error]" not in out + err
-
-
-@pytest.mark.parametrize("kind", ["List", "KustomizationList"])
-def test_lists_are_opened(kind: str, repository: Path, capsys: Capture) -> None:
-    """What syncs the cluster, its Kustomizations and its policies may be in one."""
-    below = repository / "clusters/production"
-    for path in (below / "apps.yaml", below / "flux-system/gotk-sync.yaml"):
-        entries = list(yaml.safe_load_all(path.read_text()))
-        path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": kind, "items": entries}))
-    code, out, err = init(capsys, repository)
-    assert (code, err) == (0, "")
-    assert "using cluster production of production, staging" in out
-    assert {"kind": "Kustomization", "names": ["apps"]} in policy_of(repository)["spec"]["targets"]
-
-
 @pytest.fixture
 def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """The PATH has it; without it the test skips, or fails where tools are required."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
-
-
-def test_what_is_put_together_of_repositories_delivers_no_windows(
-    repository: Path, capsys: Capture
-) -> None:
-    """A path in it is none of this repository, even if a directory here has that name."""
-    below = "clusters/production"
-    shutil.rmtree(repository / below / "flux-system")
-    own = KUSTOMIZATION.format(name="apps", path="production", more="")
-    source = "kind: GitRepository, name: flux-system"
-    files = {
-        f"{below}/apps.yaml": own.replace(source, "kind: ExternalArtifact, name: a"),
-        f"{below}/own.yaml": KUSTOMIZATION.format(name="own", path="apps", more=""),
-        f"{below}/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
-    }
-    write(repository, files)
-    # The paths of Flux count from the top of the repository.
-    subprocess.run(["git", "init", "-q", repository], check=True)
-    code, _, err = init(capsys, repository, "--clusters", below)
-    assert code == 0, err
-    folder = repository / below / "deploy-windows"
-    rendered = "".join(path.read_text() for path in folder.glob("kustomization_*"))
-    assert "./clusters/production/deploy-windows/namespace-shop" in rendered
-    assert "ExternalArtifact" not in rendered
 
 
 def test_another_cluster_is_not_closed_from_here(repository: Path, capsys: Capture) -> None:
@@ -443,35 +368,12 @@ def test_only_the_cluster_that_is_chosen_is_built(
     assert followed == [["clusters/production"]]
 
 
-@pytest.mark.slow
-def test_it_renders_what_its_command_renders(repository: Path, capsys: Capture) -> None:
-    """So that nothing is missing before a commit: `render` finds nothing to write."""
-    explicit = "resources:\n- flux-system\n- apps.yaml\n"
-    write(repository, {"clusters/production/kustomization.yaml": explicit})
-    _, out, _ = init(capsys, repository)
-    (line,) = (line for line in out.splitlines() if line.startswith("  krm-windows render"))
-    command = [sys.executable, "-P", "-m", "krm_windows", *line.split()[1:]]
-    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
-    assert "no file changed" in done.stderr
-
-
 def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> None:
     """With the option that helps."""
     write(tmp_path, {"deployment.yaml": CONFIG})
     code, _, err = init(capsys, tmp_path)
     assert code == 1
     assert "no file contains a Flux Kustomization" in err
-    assert "docs/how-to/start.md" in err
-
-
-def test_kustomizations_that_are_only_in_the_cluster_have_a_page(
-    repository: Path, capsys: Capture
-) -> None:
-    """`flux create` makes them there, so nothing in Git says that they are."""
-    (repository / "clusters/production/apps.yaml").unlink()
-    code, _, err = init(capsys, repository)
-    assert code == 1
-    assert "no Flux Kustomization and no HelmRelease was found" in err
     assert "docs/how-to/start.md" in err
 
 

@@ -132,20 +132,6 @@ def test_a_push_while_it_runs_is_not_let_through(server: Server) -> None:
     assert states(server) == {"a": "pending", "b": "success"}
 
 
-def test_a_label_of_somebody_who_may_lets_it_through(
-    server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With who and why in the status and in the log."""
-    server.pulls[0].labels = ("window:exempt",)
-    server.pulls[0].events = (("ada", "window:exempt"),)
-    server.pulls[0].body = "A fix.\n\nWindow-Exempt: CVE-2026-1"
-    assert gated(server, "paths: [apps/*]") == 0
-    assert states(server)["a"] == "pending"
-    assert gated(server, "paths: [apps/*]", "exemptBy: [ada]") == 0
-    assert server.latest("a" * 40)["description"] == "exempt by ada: CVE-2026-1"
-    assert "success: exempt by ada: CVE-2026-1" in capsys.readouterr().out
-
-
 # More than one page of a list, and ten of them.
 @pytest.mark.parametrize("count", [120, pytest.param(1000, marks=pytest.mark.slow)])
 def test_many_changes_are_asked_for_at_the_same_time(server: Server, count: int) -> None:

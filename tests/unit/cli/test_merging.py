@@ -416,12 +416,3 @@ def test_approving_leaves_the_merge_to_the_forge(server: Server, said: Callable[
     assert [len(each.reviews) for each in server.pulls] == [1, 0, 1]
     assert server.pulls[0].reviews[0]["commit_id"] == "a" * 40
     assert f"#1 aaaaaaaaaaaa approved: {OPEN}" in said()
-
-
-def test_a_policy_named_like_an_exemption_is_refused(server: Server, policy: Path) -> None:
-    """Its label means something else."""
-    text = POLICY.replace("name: week", "name: exempt")
-    assert text != POLICY
-    (policy / "policy.yaml").write_text(text)
-    with pytest.raises(InputError, match="the label window:exempt means an exemption"):
-        gated(server, "merge: true")

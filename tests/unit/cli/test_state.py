@@ -124,14 +124,6 @@ def test_a_clock_that_jumps_is_followed(jump: timedelta, tmp_path: Path) -> None
     assert hands.at == max(THURSDAY, WEDNESDAY + timedelta(minutes=6) + jump)
 
 
-def test_the_edge_of_the_cluster_counts(tmp_path: Path) -> None:
-    """Its own windows, where the policy has some for it."""
-    policy = spec(clusters="{north: {windows: {office: {closes: 'Wed 13:00'}}}, south: {}}")
-    hands = Hands(WEDNESDAY)
-    assert waited(tmp_path, hands, "--wait", "closed", "--cluster", "north", policy=policy) == 0
-    assert hands.at == WEDNESDAY + timedelta(hours=1)
-
-
 def test_what_never_comes_is_not_waited_for(tmp_path: Path) -> None:
     """A pipeline would hang until somebody kills it; with a time-out it ends with that."""
     policy = spec(state="Closed")
@@ -141,15 +133,6 @@ def test_what_never_comes_is_not_waited_for(tmp_path: Path) -> None:
     options = ("--wait", "open", "--timeout", "1h")
     assert waited(tmp_path, hands, *options, policy=policy) == 124
     assert hands.at == WEDNESDAY + timedelta(hours=1)
-
-
-def test_a_wrong_policy_is_reported_and_not_waited_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its mistakes are those that every command names."""
-    hands = Hands(WEDNESDAY)
-    assert waited(tmp_path, hands, "--wait", "open", policy=spec(timeZone="Mars")) == 1
-    assert "(time-zone)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

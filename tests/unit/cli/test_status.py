@@ -280,8 +280,7 @@ RELEASED = (
 )
 
 
-@pytest.mark.parametrize("policy", [POLICY, RELEASED])
-@pytest.mark.parametrize("at", [OPEN, CLOSED])
+@pytest.mark.parametrize(("at", "policy"), [(OPEN, POLICY), (CLOSED, RELEASED)])
 def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     """A run that kept a target shut for that has failed.
 
@@ -316,56 +315,11 @@ def test_a_hook_that_failed(status: Status) -> None:
         assert (code, found["targets"][0]["suspendedBy"]) == (1, by)
 
 
-def test_the_job_that_leaves_to_the_next_run_proves_nothing(status: Status) -> None:
-    """It ends well whatever it could not do.
-
-    So it is no run, neither the newest nor the only one.
-    """
-    at_once = job("week-apply-0123456789", "2026-11-21T09:58:00Z")
-    command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
-    at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
-    _, printed = status(CLOSED, live(), at_once)
-    assert row(printed)[-1] == "never"
-    _, printed = status(
-        CLOSED, live(), at_once, job("week-resync-1", "2026-11-21T09:45:00Z", "Failed")
-    )
-    assert row(printed)[-1] == "15 m ago, failed"
-
-
-def test_a_cluster_whose_clock_is_ahead(status: Status) -> None:
-    """Its last run was not before it was."""
-    _, printed = status(CLOSED, live(), job("week-resync-1", "2026-11-21T10:00:03Z"))
-    assert row(printed)[-1] == "0 m ago, succeeded"
-
-
 def test_what_a_person_wrote_stays_in_its_cell(status: Status) -> None:
     """A hold of several lines is one, and steers no terminal."""
     notes = OURS | {"krm-windows.dev/hold": "anna:\n\x1b[2Jthe press\n"}
     _, printed = status(CLOSED, live(suspend=True, notes=notes))
     assert row(printed)[3] == "held: anna: \\x1b[2Jthe press"
-
-
-def test_only_what_the_policy_asks_for_is_read(
-    status: Status, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A cluster has thousands of Jobs."""
-    made: list[object] = []
-    whole = KubeObject.from_value
-    monkeypatch.setattr(KubeObject, "from_value", lambda value: made.append(value) or whole(value))
-    status(
-        CLOSED,
-        live(),
-        *(job(f"week-resync-{number}", "2026-11-21T09:45:00Z") for number in range(9)),
-    )
-    assert made == [live()]
-
-
-def test_lists_of_lists(status: Status) -> None:
-    """What several calls of kubectl printed, one after the other."""
-    code, printed = status(
-        OPEN, {"kind": "List", "items": [live("infra")]}, {"kind": "List", "items": [live()]}
-    )
-    assert (code, row(printed)[0]) == (0, "Kustomization flux-system/apps")
 
 
 def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
@@ -414,18 +368,7 @@ def test_edges_that_act(status: Status) -> None:
     assert status(OPEN, live(suspend=True), policy=policy)[0] == 1
 
 
-@pytest.mark.parametrize("text", ["", "  \n"])
-def test_no_answer_at_all(text: str, status: Status, capsys: pytest.CaptureFixture[str]) -> None:
-    """A kubectl that failed has printed nothing, which says nothing of the targets."""
-    status(OPEN)
-    Path("objects.json").write_text(text)
-    assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
-    assert capsys.readouterr().err == (
-        "objects.json:1:1: [error] is empty: did kubectl fail? (input-unreadable)\n"
-    )
-
-
-@pytest.mark.parametrize("text", ["nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
 def test_what_is_no_answer_of_kubectl(
     text: str, status: Status, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -435,7 +378,7 @@ def test_what_is_no_answer_of_kubectl(
     assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
     said = capsys.readouterr().err
     assert re.search(
-        r"objects\.json:(\d+:\d+: \[error\])? is not the output of `kubectl get -o j", said
+        r"objects\.json:(\d+:\d+: \[error\])? is (not the output of `kubectl get -o j|empty)", said
     )
 
 
@@ -682,15 +625,3 @@ def test_a_wait_that_takes_too_long(
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("krm-windows: timed out: ")
     assert ("unknown which windows" if refused else "in the cluster: other windows") in said
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [(("--timeout", "3m"), "needs --wait"), (("--wait", "--at", OPEN), "waits for what holds now")],
-)
-def test_a_wait_for_another_instant(
-    options: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It would never end, or not be one."""
-    assert main(["status", "policy.yaml", *options]) == 2
-    assert words in capsys.readouterr().err

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import spec
-from work import growth
 
 from krm_windows.cli import main
 from krm_windows.edit import icalendar_events
@@ -342,17 +341,6 @@ def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("country", "more"), [("JP", ()), ("CN", ("--language", "zh_CN")), ("US", ())]
-)
-def test_holidays_of_any_language_have_names(
-    country: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A name is a DNS label whatever the reason is written in."""
-    assert main(["import", "--holidays", country, "--years", "2027-2029", *more]) == 0
-    assert len(freezes(capsys.readouterr().out)) > 10
-
-
-@pytest.mark.parametrize(
     "call",
     [
         ("import", "--holidays", "XX", "--years", "2027"),
@@ -421,26 +409,6 @@ def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
     """In words, before anything of it is expanded."""
     with pytest.raises(ValueError, match=r"repeats|are allowed"):
         icalendar_events.render(calendar, range(2027, 2057))
-
-
-def test_a_rule_with_a_count_stays_within_the_years() -> None:
-    """However large it is."""
-    found = icalendar_events.render(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028))
-    assert len(yaml.safe_load(found)["freezes"]) == 53
-
-
-def test_entries_cost_their_number() -> None:
-    """Whatever they are called, and however they touch each other."""
-    day = date(2027, 1, 1)
-    for gap, reason in ((1, "Closed"), (2, "Closed"), (2, "{}"), (1, "{}")):
-
-        def write(size: int, gap: int = gap, reason: str = reason) -> None:
-            days = (day + timedelta(days=gap * number) for number in range(size))
-            render(
-                DatedEntry(each, each, reason.format(number)) for number, each in enumerate(days)
-            )
-
-        assert growth(write, 200) < 2.5
 
 
 def test_a_name_stays_a_label() -> None:

@@ -64,16 +64,14 @@ def made(server: Server) -> Asked:
 
 
 def test_open_changes_are_read(asked: Asked) -> None:
-    """With what is needed of them; a text that is null is none."""
+    """With what is needed of them."""
     first, second = asked.forge.open_changes()
     assert first == PullRequest(
         number=1,
         sha="a" * 40,
-        text="Why",
         labels=frozenset({"bug"}),
         base="main",
     )
-    assert second.text == ""
     assert asked.forge.change(2) == second
 
 
@@ -114,14 +112,6 @@ def test_a_status_of_each_kind_is_set_and_read(asked: Asked, state: State) -> No
     said = Status("krm-windows", state, "why")
     asked.forge.set_status("a" * 40, said)
     assert asked.forge.statuses("a" * 40) == {"krm-windows": said}
-
-
-def test_who_set_a_label_last(asked: Asked) -> None:
-    """Others may have set it before, or set other labels."""
-    asked.server.pulls[0].events = (("eve", "x"), ("ada", "x"), ("eve", "bug"))
-    first, second = asked.forge.open_changes()
-    assert asked.forge.label_setters(first, "x") == {"ada"}
-    assert asked.forge.label_setters(second, "x") == frozenset()
 
 
 def test_a_head_that_was_not_read_is_not_merged(asked: Asked) -> None:

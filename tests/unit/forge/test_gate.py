@@ -18,7 +18,6 @@ from krm_windows.forge import (
     State,
     Status,
 )
-from krm_windows.forge.exemptions import LABEL
 from krm_windows.forge.gate import MergeGate, Outcome
 from krm_windows.forge.policies import Policy
 from krm_windows.forge.reach import Change, Reach
@@ -45,7 +44,6 @@ class Forged:
     files: dict[int, frozenset[str] | None]
     changes: list[PullRequest] = field(default_factory=list)
     said: list[tuple[str, Status]] = field(default_factory=list)
-    setters: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
     failing: frozenset[int] = frozenset()
 
@@ -72,10 +70,6 @@ class Forged:
         assert base in ("main", "mine")
         self.asked.append("files")
         return Change(self.files[int(sha, 16)])
-
-    def label_setters(self, _change: PullRequest, _label: str) -> frozenset[str]:
-        """Return who set it."""
-        return self.setters
 
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what was said."""
@@ -106,7 +100,7 @@ def forged(*files: tuple[str, ...], **fields: object) -> Forged:
     found = Forged({number: frozenset(each) for number, each in enumerate(files, 1)}, **fields)
     for number in found.files:
         sha = f"{number:040x}"
-        found.changes.append(PullRequest(number, sha, "", frozenset(), "main"))
+        found.changes.append(PullRequest(number, sha, frozenset(), "main"))
     return found
 
 
@@ -309,39 +303,6 @@ def test_a_dry_run_sets_nothing() -> None:
     gate = MergeGate(forge, [policy()], forge.changed, "windows", dry_run=True)
     assert [passed(gate, THURSDAY)[0].is_new for _ in range(2)] == [True, True]
     assert forge.said == []
-
-
-@pytest.mark.parametrize(
-    ("setters", "text", "state", "said"),
-    [
-        (
-            {"ada"},
-            "Fix\n\nWindow-Exempt: CVE-2026-1 \n",
-            State.SUCCESS,
-            "exempt by ada: CVE-2026-1",
-        ),
-        ({"ada"}, "window-exempt: x", State.SUCCESS, "exempt by ada: x"),
-        ({"ada"}, "window-exempt:\nmore", State.PENDING, "needs a line"),
-        ({"ada"}, "no window-exempt: x", State.PENDING, "needs a line"),
-        ({"eve"}, "Window-Exempt: x", State.PENDING, "was set by eve, who is not"),
-        ({"ada", "eve"}, "Window-Exempt: x", State.PENDING, "was set by ada, eve, who is not"),
-        (set(), "Window-Exempt: x", State.PENDING, "was set by nobody known, who is not"),
-    ],
-)
-def test_an_exemption_is_set_by_who_may_for_a_reason(
-    setters: set[str], text: str, state: State, said: str
-) -> None:
-    """And both are recorded in the status."""
-    forge = forged(("apps/a",), setters=frozenset(setters))
-    change = replace(forge.changes[0], labels=frozenset({LABEL}), text=text)
-    gate = MergeGate(
-        forge, [policy()], forge.changed, "windows", exempt_by=frozenset({"ada", "bob"})
-    )
-    found = gate.decide(change, THURSDAY)
-    assert (found.state, said in found.words) == (state, True)
-    # Without the label a reason is only a line.
-    unlabelled = gate.decide(replace(change, labels=frozenset()), THURSDAY)
-    assert unlabelled.state is State.PENDING
 
 
 def test_a_description_is_one_line_that_a_forge_takes() -> None:
