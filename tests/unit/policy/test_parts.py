@@ -143,7 +143,7 @@ def test_the_fields_that_are_needed_are_found() -> None:
     """So that the test of each of them means something."""
     assert {ChangeClasses, WindowPolicy} <= {part for part, _, _ in NEEDED}
     keys = {key for _, key, _ in NEEDED}
-    assert {"timeZone", "targets", "image", "cidr", "classes", "names", "spec"} <= keys
+    assert {"timeZone", "targets", "image", "classes", "names", "spec"} <= keys
 
 
 @pytest.mark.parametrize(
