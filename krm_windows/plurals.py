@@ -28,3 +28,8 @@ def some(names: Sequence[str], few: int) -> str:
 def clusters(names: Sequence[str]) -> str:
     """Name clusters that are alike: a few of them all, of more the first: `9 clusters like a`."""
     return ", ".join(names) if len(names) <= _FEW else f"{len(names)} clusters like {names[0]}"
+
+
+def on(what: str, names: Sequence[str]) -> str:
+    """Say on which clusters something is; alone where it is for none in particular."""
+    return f"{what} on {clusters(names)}" if names else what

@@ -4,6 +4,7 @@ import argparse
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from krm_windows.cli import builds, inputs, previews, report, repository, times
@@ -41,6 +42,8 @@ class Lookup:
         builds.check_sources(tree, arguments.source)
         builder = builds.builder(Path(tree.root), arguments)
 
+        # Several targets come from one commit.
+        @cache
         def survey(commit: str) -> Survey:
             # It is read later, too: to compare objects, and for where a build went wrong.
             older = stack.enter_context(git.snapshot(place, commit))

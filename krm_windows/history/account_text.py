@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from krm_windows.history.account import Account, Override
 from krm_windows.history.revisions import State
-from krm_windows.preview.clock import shown
-from krm_windows.preview.text import aligned, span
+from krm_windows.preview.clock import shown, span
+from krm_windows.preview.text import aligned
 
 STATES = {
     State.READ: "in force",

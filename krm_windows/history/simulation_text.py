@@ -3,7 +3,7 @@
 from datetime import datetime, time, timedelta
 
 from krm_windows.history.simulation import Simulation
-from krm_windows.preview.text import span
+from krm_windows.preview.clock import span
 
 NONE = "-"
 

@@ -6,7 +6,6 @@ and remove. Both trees are built as `check --repo` builds one.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
 from pathlib import Path
 
 from krm_windows.flux import Cluster, Kustomization, Object, Survey
@@ -17,7 +16,7 @@ from krm_windows.krm import InputError
 from krm_windows.pending import objects
 from krm_windows.pending.between import Between
 from krm_windows.system import git_history
-from krm_windows.system.git_history import Changed
+from krm_windows.system.git_history import History
 from krm_windows.system.git_objects import Commit
 
 
@@ -31,21 +30,8 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """The commits that one revision has and another lacks, each with what it changed.
-
-    `reverted` are the other way round: after a rollback, or a push by force, there are some that
-    only the old one has. `is_cut`: a shallow clone may lack some.
-    """
-
-    commits: tuple[tuple[Commit, tuple[Changed, ...]], ...]
-    reverted: tuple[tuple[Commit, tuple[Changed, ...]], ...]
-    is_cut: bool
-
-
-@dataclass(frozen=True)
 class Repository:
-    """A repository, of which each commit is followed once, and each pair compared once.
+    """A repository, and the cluster in it that is meant.
 
     `directory` is where it is checked out, `survey` follows its clusters as they are at a commit.
     Of several clusters it is the one named `cluster`, or else the only one that has the target.
@@ -54,23 +40,6 @@ class Repository:
     directory: Path
     survey: Callable[[str], Survey]
     cluster: str | None = None
-
-    @cached_property
-    def _survey(self) -> Callable[[str], Survey]:
-        return cache(self.survey)
-
-    @cached_property
-    def _range(self) -> Callable[[str, str], Range]:
-        @cache
-        def read(old: str, new: str) -> Range:
-            with git_history.opened(self.directory, new) as history:
-                return Range(
-                    commits=tuple(history.changed(history.between(old, new))),
-                    reverted=tuple(history.changed(history.between(new, old))),
-                    is_cut=history.lacks_between(old, new) or history.lacks_between(new, old),
-                )
-
-        return read
 
     def between(self, target: Target, old: str, new: str) -> Between:
         """Return what lies between two commits for a target; `old` is empty where it has none yet.
@@ -90,20 +59,21 @@ class Repository:
         commits: tuple[Commit, ...] | None = None
         reverted: tuple[Commit, ...] = ()
         if old:
-            found = self._range(old, new)
             files = before.files | after.files
-            commits, reverted = _touching(found.commits, files), _touching(found.reverted, files)
-            if found.is_cut:
-                gaps.append(
-                    "commits may be missing, as the clone is shallow: run git fetch --unshallow"
-                )
+            with git_history.opened(self.directory, new) as history:
+                commits = _touching(history, history.between(old, new), files)
+                reverted = _touching(history, history.between(new, old), files)
+                if history.lacks_between(old, new) or history.lacks_between(new, old):
+                    gaps.append(
+                        "commits may be missing, as the clone is shallow: run git fetch --unshallow"
+                    )
         changes = tuple(objects.compare(before.objects, after.objects))
         # Both trees may have the same gap.
         return Between(commits, reverted, changes, tuple(dict.fromkeys(gaps)))
 
     def clusters(self, commit: str) -> tuple[Cluster, ...]:
         """Return the clusters of a commit, only the one that is meant where that has a name."""
-        found = self._survey(commit).clusters
+        found = self.survey(commit).clusters
         return tuple(each for each in found if each.name == self.cluster) or found
 
     def _at(self, commit: str, target: Target) -> Cluster | None:
@@ -120,10 +90,11 @@ class Repository:
 
 
 def _touching(
-    steps: Iterable[tuple[Commit, tuple[Changed, ...]]], files: frozenset[str]
+    history: History, commits: Iterable[Commit], files: frozenset[str]
 ) -> tuple[Commit, ...]:
+    """Return those of some commits that change a file among these."""
     found = []
-    for commit, changed in steps:
+    for commit, changed in history.changed(commits):
         if not files.isdisjoint([each.path for each in changed]):
             found.append(commit)
     return tuple(found)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from krm_windows.gate.timetable import Target
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Day, Today
-from krm_windows.plurals import clusters, some
+from krm_windows.plurals import on, some
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import Segment, timeline
@@ -104,7 +104,7 @@ def titles(group: Iterable[Calendar]) -> list[str]:
     for one in group:
         names = policies.setdefault(one.timetable.policy, [])
         names.extend(filter(None, [one.timetable.cluster]))
-    return [f"{each} on {clusters(names)}" if names else each for each, names in policies.items()]
+    return [on(*each) for each in policies.items()]
 
 
 def gated_by(timetable: Timetable) -> str:

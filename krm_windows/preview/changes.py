@@ -6,12 +6,12 @@ As text, or as Markdown to paste into a pull request.
 from collections.abc import Iterator, Sequence
 
 from krm_windows.escape.markdown import cell
-from krm_windows.plurals import clusters
+from krm_windows.plurals import clusters, on
 from krm_windows.preview import templating
-from krm_windows.preview.clock import last_day, shown
+from krm_windows.preview.clock import last_day, shown, span
 from krm_windows.preview.difference import Difference, alike
-from krm_windows.preview.folding import fold
-from krm_windows.preview.text import aligned, recurring, span
+from krm_windows.preview.folding import fold, recurring
+from krm_windows.preview.text import aligned
 from krm_windows.results import Result
 
 _HEAD = ("", "from", "until", "for", "by")
@@ -40,9 +40,7 @@ def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
 
 def _text(group: Sequence[Difference]) -> str:
     one = group[0]
-    name = one.policy
-    if one.cluster:
-        name = f"{one.policy} on {_clusters(group)}"
+    name = on(one.policy, [each.cluster for each in group if each.cluster])
     lines = [f"{name}, {_days(group)}: {sums(one)}"]
     if one.changes:
         lines += aligned(_HEAD, list(_rows(one)))

@@ -47,6 +47,17 @@ def shown(at: datetime, zone: tzinfo) -> str:
     return f"{moment} {local.isoformat()[-6:]}"
 
 
+def span(length: timedelta) -> str:
+    """Say a length of time in short: `3 d 9 h`."""
+    minutes = length // timedelta(minutes=1)
+    parts = {
+        "d": minutes // 1440,
+        "h": minutes // 60 % 24,
+        "m": minutes % 60,
+    }
+    return " ".join(f"{number} {unit}" for unit, number in parts.items() if number) or "0 m"
+
+
 def days(first: date, last: date) -> str:
     """Write the first and the last of some days; a day alone is written once."""
     if first == last:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
+from krm_windows.preview import clock
+
 # Fewer are read at a glance, and what comes once a day is one line of a day.
 _FEWEST = 6
 _LONGEST_STEP = timedelta(hours=12)
@@ -78,3 +80,10 @@ def _follows(group: list[S], span: S) -> bool:
     if span.ends - span.begins != last.ends - last.begins:
         return False
     return len(group) == 1 or step == group[1].begins - group[0].begins
+
+
+def recurring(run: Run[S]) -> str:
+    """Say how often something recurs: `, every 10 m, 1,008 times`; nothing of what does not."""
+    if not run.is_folded:
+        return ""
+    return f", every {clock.span(run.step)}, {run.count:,} times"

@@ -1,5 +1,6 @@
 """What may be asked for: dates, instants and numbers, as callers write them."""
 
+import re
 from datetime import UTC, date, datetime
 from typing import TypeVar
 
@@ -7,7 +8,8 @@ _FIRST_YEAR = 1970  # clocks of before were set in other ways
 YEARS = range(_FIRST_YEAR, 3000)
 """Those that can be asked for."""
 _MOMENTS = "a time such as 2026-12-20T09:00 (in the policy's zone) or 2026-12-20T09:00+01:00"
-_DIGITS = 9  # of the largest number that makes any sense here
+# ASCII only: `int` would also take Arabic digits, and `1_000`. More digits make no sense here.
+_NUMBER = re.compile(r"0*[1-9][0-9]{0,8}")
 # A date stays a date, and an instant stays one.
 _Day = TypeVar("_Day", date, datetime)
 
@@ -58,13 +60,10 @@ def _moment(text: str, wanted: str) -> datetime:
 
 def count(text: str, what: str, most: int | None = None) -> int:
     """Read a number from 1 on, `most` at most; `what` says of what."""
-    # ASCII only: `int` would also take Arabic digits, and `1_000`.
-    written = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
-    number = int(text) if written else 0
-    if number < 1 or (most is not None and number > most):
+    if not _NUMBER.fullmatch(text) or (most is not None and int(text) > most):
         limits = f"from 1 to {most}" if most is not None else "from 1 on"
         raise AskedError(f"must be a number of {what} {limits}, got {text!r}")
-    return number
+    return int(text)
 
 
 def possible(day: _Day, text: str) -> _Day:

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike, gates
-from krm_windows.preview.folding import fold
-from krm_windows.preview.text import recurring, span
+from krm_windows.preview.clock import span
+from krm_windows.preview.folding import fold, recurring
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.zones import zone as zone_of
 

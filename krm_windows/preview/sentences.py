@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from krm_windows import escape
 from krm_windows.gate.timetable import Decision
-from krm_windows.plurals import clusters, some
+from krm_windows.plurals import on, some
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown
 from krm_windows.schedule.timetable import Timetable
@@ -51,8 +51,7 @@ def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
         groups.setdefault(said, []).extend(filter(None, [timetable.cluster]))
     lines: list[str] = []
     for (policy, holds, *more), names in groups.items():
-        name = f"{policy} on {clusters(names)}" if names else policy
-        lines += [f"once applied, {name} {holds}", *more]
+        lines += [f"once applied, {on(policy, names)} {holds}", *more]
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
 

@@ -51,18 +51,14 @@ def successions(
     forgotten, which is nothing that is `gated` by another policy.
     """
     # Loaded apart, as each may name clusters that the other does not.
-    past = old.load()
-    present = new.load()
+    past, present = old.load(), new.load()
     # A dict keeps the order in which clusters are named.
     both: list[str | None] = list(dict.fromkeys((*past.clusters, *present.clusters)))
-    names = [cluster]
-    if cluster is None and both:
-        names = both
-    before, was = old.compile([(name, *_for(past, name, both)) for name in names])
-    after, found = new.compile([(name, *_for(present, name, both)) for name in names])
+    names = both if cluster is None and both else [cluster]
+    before, was = old.compile((name, *_for(past, name, both)) for name in names)
+    after, found = new.compile((name, *_for(present, name, both)) for name in names)
     # What the older one was only warned of is over.
-    errors = [result for result in was if fails([result])]
-    results = [*errors, *found]
+    results = [*(result for result in was if fails([result])), *found]
     # Two versions of which one is wrong cannot be compared.
     if fails(results):
         return [], once(results)
@@ -72,7 +68,7 @@ def successions(
     for pair in pairs:
         held = pair.new.timetable
         others = partial(gated, held.cluster)
-        forgotten.extend(policy_changes.left_closed(pair.old.timetable, held, others))
+        forgotten += policy_changes.left_closed(pair.old.timetable, held, others)
     return pairs, once([*results, *about(new.config, forgotten)])
 
 

@@ -15,9 +15,8 @@ from markupsafe import Markup, escape
 from krm_windows.escape import cut, line, visible, word
 from krm_windows.escape.markdown import code
 from krm_windows.policy import phrases
-from krm_windows.preview.clock import shown, stamp
+from krm_windows.preview.clock import shown, span, stamp
 from krm_windows.preview.picture import KINDS
-from krm_windows.preview.text import span
 from krm_windows.preview.wrapping import parts
 
 _HERE = "krm_windows.preview"

@@ -8,13 +8,12 @@ from operator import attrgetter
 
 from krm_windows import escape
 from krm_windows.plurals import some
-from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike, gates, titles
-from krm_windows.preview.clock import shown
-from krm_windows.preview.folding import Run, S, fold
+from krm_windows.preview import clock
+from krm_windows.preview.calendar import Calendar, alike, titles
+from krm_windows.preview.clock import shown, span
+from krm_windows.preview.picture import Fact, Row, draw
 from krm_windows.preview.wrapping import wrapped
 from krm_windows.schedule import wallclock
-from krm_windows.schedule.timeline import Segment
 
 WIDTH = 101
 """Columns of a week of twelve cells a day, with its date."""
@@ -49,46 +48,28 @@ def render(
     Every line ends in a newline. The weeks are as wide as fits into `width` columns, and a mark
     says where `now` is.
     """
-    return wrapped("\n".join(_page(group, width, now) for group in alike(every)), width)
+    pages = zip(alike(every), draw(every).rows, strict=True)
+    return wrapped("\n".join(_page(group, row, width, now) for group, row in pages), width)
 
 
-def _page(group: Sequence[Calendar], width: int, now: datetime | None) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in _lines(group, width, now))
+def _page(group: Sequence[Calendar], row: Row, width: int, now: datetime | None) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in _lines(group, row, width, now))
 
 
-def recurring(run: Run[S]) -> str:
-    """Say how often something recurs: `, every 10 m, 1,008 times`; nothing of what does not."""
-    if not run.is_folded:
-        return ""
-    return f", every {span(run.step)}, {run.count:,} times"
-
-
-def span(length: timedelta) -> str:
-    """Say a length of time in short: `3 d 9 h`."""
-    minutes = length // timedelta(minutes=1)
-    parts = {
-        "d": minutes // 1440,
-        "h": minutes // 60 % 24,
-        "m": minutes % 60,
-    }
-    return " ".join(f"{number} {unit}" for unit, number in parts.items() if number) or "0 m"
-
-
-def _lines(group: Sequence[Calendar], width: int, now: datetime | None) -> Iterator[str]:
-    calendar, zone = group[0], group[0].zone
+def _lines(group: Sequence[Calendar], row: Row, width: int, now: datetime | None) -> Iterator[str]:
+    calendar, zone = group[0], row.zone
     # The coarsest where no week fits.
     fitting = (each for each in _SCALES if _DATE + 7 * (24 // each + 1) <= width)
     hours = next(fitting, max(_SCALES))
-    first, last = calendar.begins.astimezone(zone).date(), clock.last_day(calendar.ends, zone)
+    first, last = row.days
     names = some([escape.line(each) for each in titles(group)], _FEW)
     yield f"{names}, {zone.key}, {clock.days(first, last)}"
-    yield from map(escape.line, gates([one.name for one in group], group))
+    yield from map(escape.line, row.gated)
     yield ""
     for head in (_WEEKDAYS, [_SCALES[hours]] * 7):
         cells = (f"{day:<{24 // hours}}" for day in head)
         yield " ".join([" " * _DATE, *cells]).rstrip()
-    every = exceptions.spans(calendar.timetable, calendar.begins, calendar.ends)
-    closing = [one for one in every if one.rule.state != "Open"]
+    closing = [fact for fact in row.facts if fact.kind in ("freeze", "override-closed")]
     # Weeks begin on Monday (ISO 8601).
     for number in range(first.toordinal() - first.weekday(), last.toordinal() + 1, 7):
         # By dates and not by hours: a day may have 23 or 25 of them.
@@ -104,19 +85,16 @@ def _lines(group: Sequence[Calendar], width: int, now: datetime | None) -> Itera
         legend += f"  {SHUT} closed by a freeze or an override"
     yield f"{legend}, {hours} hours each"
     yield ""
-    changes = [
-        clock.words(each, zone) for each in clock.changes(zone, calendar.begins, calendar.ends)
-    ]
-    if changes:
+    if changes := [fact.reason for fact in row.facts if fact.kind == "clock"]:
         yield from (*changes, "")
     if not calendar.intervals:
         yield "never open on these days"
         return
-    rows = [_row(calendar, run) for run in fold(calendar.intervals)]
+    rows = [_cells(row, fact) for fact in row.facts if fact.kind in ("open", "often")]
     yield from aligned(["opens", "closes", "open for", "by"], rows)
 
 
-def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date, hours: int) -> str:
+def _day(calendar: Calendar, closing: Sequence[Fact], day: date, hours: int) -> str:
     edges = _edges(calendar.zone, day, hours)
     return "".join(_sign(calendar, closing, *cell) for cell in pairwise(edges))
 
@@ -129,9 +107,7 @@ def _edges(zone: tzinfo, day: date, hours: int) -> list[datetime]:
     return [wallclock.instant(start, zone) for start in starts]
 
 
-def _sign(
-    calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime
-) -> str:
+def _sign(calendar: Calendar, closing: Sequence[Fact], begins: datetime, ends: datetime) -> str:
     """Return the sign for the time between two instants.
 
     What a clock change leaves empty is closed.
@@ -159,15 +135,8 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
         yield "".join(map(str.ljust, row, widths)).rstrip()
 
 
-def _row(calendar: Calendar, run: Run[Segment]) -> tuple[str, str, str, str]:
-    """Return the cells of an interval, or of many that recur.
-
-    Where it goes on beyond the rim of the calendar is no edge of a window.
-    """
-    opens, closes = "(before)", "(after)"
-    if run.first.begins > calendar.begins or not calendar.is_open_before:
-        opens = shown(run.first.begins, calendar.zone)
-    if run.last.ends < calendar.ends or not calendar.is_open_after:
-        closes = shown(run.last.ends, calendar.zone)
-    length = span(run.first.ends - run.first.begins)
-    return opens, closes, length, f"{', '.join(run.first.rules)}{recurring(run)}"
+def _cells(row: Row, fact: Fact) -> tuple[str, str, str, str]:
+    """Return the cells of what was open; a rim of the days is no edge of a window."""
+    opens = "(before)" if fact.goes_back else shown(fact.begins, row.zone)
+    closes = "(after)" if fact.goes_on else shown(fact.ends, row.zone)
+    return opens, closes, span(fact.length), f"{', '.join(fact.rules)}{fact.often}"

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from krm_windows import escape
 from krm_windows.plan.timetable import ends_soon
 from krm_windows.preview import sentences
-from krm_windows.preview.clock import shown
-from krm_windows.preview.text import span
+from krm_windows.preview.clock import shown, span
 from krm_windows.preview.wrapping import wrapped
 from krm_windows.status.failures import FAILED
 from krm_windows.status.report import Report, Row

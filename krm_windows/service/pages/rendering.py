@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from krm_windows.preview import templating
-from krm_windows.preview.text import span
+from krm_windows.preview.clock import span
 from krm_windows.service.access import COOKIE, Scope
 from krm_windows.service.admission import Call
 from krm_windows.service.bodies import HTML

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from krm_windows.preview import text
-from krm_windows.preview.folding import Run, fold
+from krm_windows.preview.folding import Run, fold, recurring
 from krm_windows.schedule.timeline import Segment
 
 BEGIN = datetime(2026, 12, 14, tzinfo=UTC)
@@ -68,5 +67,5 @@ def test_what_recurs_is_folded_and_nothing_else(name: str) -> None:
 def test_how_often_is_said() -> None:
     """With the thousands set apart."""
     [run] = fold([segment(10 * number) for number in range(1008)])
-    assert text.recurring(run) == ", every 10 m, 1,008 times"
-    assert text.recurring(Run(segment(0), segment(0))) == ""
+    assert recurring(run) == ", every 10 m, 1,008 times"
+    assert recurring(Run(segment(0), segment(0))) == ""
