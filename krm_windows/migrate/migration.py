@@ -27,7 +27,7 @@ from krm_windows.migrate.windows import Key, Windows
 from krm_windows.plan.clocks import Day
 from krm_windows.results import Result, Severity
 from krm_windows.system.checkout import Checkout
-from krm_windows.system.reading import contents
+from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 # Directories whose subdirectories are clusters, by the habits of Flux repositories; each only where
 # there is none of those before it, as overlays of an application look the same.
@@ -77,7 +77,7 @@ def migrate(
     the pattern matches no directory.
     """
     tree = builds.tree
-    texts = dict(contents(Path(tree.root)))
+    texts = dict(_texts(tree))
     # Most repositories have no such words: then nothing is built.
     if not any(map(heuristics.may_suspend, texts.values())):
         return Migration()
@@ -112,6 +112,14 @@ def migrate(
         directories = {each.name: each.cluster.root for each in clusters}
     steps = removal.steps if directories else []
     return Migration(tuple(made), tuple(steps), compose(".", seen, found), directories)
+
+
+def _texts(tree: Checkout) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of YAML, JSON and kustomizations; links are not followed."""
+    for path in tree.files("", hidden=False):
+        is_read = path.endswith((*SUFFIXES, ".json")) or basename(path) in KUSTOMIZATIONS
+        if is_read and not Path(tree.root, path).is_symlink():
+            yield path, tree.read(path) or b""
 
 
 def _fails(found: Iterable[Finding]) -> bool:

@@ -6,7 +6,6 @@ None that is hidden, or that a link leads to somewhere else.
 from collections.abc import Iterator
 from pathlib import Path
 
-from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.walk import walk
 
@@ -61,23 +60,6 @@ def manifests(path: Path) -> Iterator[Path]:
 def kustomizations(path: Path) -> Iterator[Path]:
     """Yield the file of every kustomization in a directory or below it."""
     return (file for file in _files(path) if file.name in KUSTOMIZATIONS and file.is_file())
-
-
-def contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield path (with slashes) and content of files below a directory.
-
-    YAML, JSON and kustomizations. Hidden directories, such as Git's own, are none of it, and
-    links are not followed. Raises WorkspaceError where a file is too large, or all of them are.
-    """
-    budget = Budget()
-    for file in _files(path):
-        if not file.name.endswith((*SUFFIXES, ".json")) and file.name not in KUSTOMIZATIONS:
-            continue
-        below = file.relative_to(path).as_posix()
-        content = Directory.at(path).read(below)
-        if content is not None:
-            budget.spend(path, below, content)
-            yield below, content
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -1,6 +1,6 @@
 """What the project asks anybody to install, pull, run or use.
 
-It names only what is known to be whose it says. It names only what is known to be whose it says.
+It names only what is known to be whose it says.
 Nobody has registered the name krm-windows on a public index or registry, so whoever does gets what
 we send there: a hint that names it, or another name that is not on these lists, must not be in a
 message, a page, an example or a script.
@@ -167,17 +167,12 @@ def test_no_text_names_what_anybody_may_register(texts: dict[str, str], known: s
     "hint",
     [
         "pip install 'krm-windows[ics]'",
-        "pip install krm_windows",
         "python3 -m pip install --upgrade krm-windows",
         "pip3 install icalendar krm-windows-ics",
         "pip install {package}",
         "pipx install krm-windows",
-        "pipx run krm-windows calendar",
         "uvx krm-windows render",
-        "uv tool install krm-windows",
-        "uv pip install krm-windows",
         "uv add krm-windows",
-        "npm install krm-windows",
         "npx krm-windows",
         "brew install krm-windows",
         "helm repo add krm-windows https://charts.example",
@@ -185,12 +180,9 @@ def test_no_text_names_what_anybody_may_register(texts: dict[str, str], known: s
         "docker pull krm-windows/krm-windows",
         "podman run --rm ghcr.io/krm-windows/krm-windows:0.1.0",
         "image: ghcr.io/krm-windows/krm-windows:0.1.0",
-        "image: docker.io/krmwindows/function",
         "curl -sSL https://get.example/install.sh | bash",
-        "wget -qO- https://get.example | sudo sh",
         "- uses: actions/checkout@v4",
         "- uses: krm-windows/krm-windows@3d3c42e5aac5ba805825da76410c181273ba90b1 # v0.1.0",
-        "- uses: somebody/action@3d3c42e5aac5ba805825da76410c181273ba90b1 # v1.0.0",
         "- uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1",
     ],
 )

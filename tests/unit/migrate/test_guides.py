@@ -67,17 +67,6 @@ READ = {
         kubectl("patch", "helmrelease/shop", "-n", "flux-system", "--type=merge", "-p", SUSPEND),
     ),
     "a line of shell": (script(f"{PATCH} '{RESUME}'"), script(f"{PATCH} '{SUSPEND}'")),
-    "quotes in quotes": (
-        script(PATCH + ' "{\\"spec\\":{\\"suspend\\":false}}"'),
-        script(PATCH + ' "{\\"spec\\": {\\"suspend\\": true}}"', "-ec"),
-    ),
-    "a removal": (
-        script(f'{PATCH.replace("merge", "json")} \'[{{"op":"remove","path":"/spec/suspend"}}]\''),
-        script(
-            f"{PATCH.replace('merge', 'json')} "
-            f'\'[{{"op":"add","path":"/spec/suspend","value":true}}]\''
-        ),
-    ),
     "a loop over names of the environment": (
         script(LOOP.replace("{}", RESUME), NAMES="shop"),
         script(LOOP.replace("{}", SUSPEND), NAMES="shop"),
@@ -91,10 +80,6 @@ READ = {
             **kubectl("patch", "hr", "$(NAME)", "--type=merge", "-p", SUSPEND),
             "env": [{"name": "NAME", "value": "shop"}],
         },
-    ),
-    "all of a namespace": (
-        script("flux resume hr --all -n flux-system"),
-        script("flux suspend hr --all -n flux-system"),
     ),
     "with words around": (
         script('echo "opening $(date)"; flux resume hr shop --wait; flux get hr shop; echo done'),
