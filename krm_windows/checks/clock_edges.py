@@ -1,15 +1,14 @@
 """Edges that fall into a clock change: into an hour that is missing, or one that comes twice."""
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.checks.facts import Facts
 from krm_windows.results import Result
-from krm_windows.schedule import table, wallclock
+from krm_windows.schedule import wallclock
 from krm_windows.schedule.timetable import Kind, Rule
 
 # What the fields of a rule are called that say when it begins and when it ends.
@@ -28,7 +27,7 @@ def shifted(facts: Facts) -> Iterator[Result]:
     """Yield what clock changes do to windows, freezes and overrides."""
     held = facts.timetable
     for rule in (*held.windows, *held.freezes, *held.overrides):
-        gone, hits = _met(rule, facts.changes)
+        gone, hits = _met(facts, rule)
         if gone:
             first = gone[0].begins
             message = (
@@ -52,15 +51,16 @@ def shifted(facts: Facts) -> Iterator[Result]:
             yield findings.at(check, f"{rule.name}.{field}", message, moment)
 
 
-# Clusters of a fleet share most rules.
-@lru_cache(maxsize=1024)
-def _met(rule: Rule, changes: tuple[ClockChange, ...]) -> tuple[list[ClockChange], _Hits]:
+def _met(facts: Facts, rule: Rule) -> tuple[list[ClockChange], _Hits]:
     """Return the changes in which a rule does not exist, and the edges that fall into others."""
     gone: list[ClockChange] = []
     hits: _Hits = {}
     fields = _fields(rule)
-    occurrences = _occurrences(rule, changes)
-    for change in changes:
+    occurrences = [
+        (wallclock.at(begins).replace(tzinfo=None), wallclock.at(ends).replace(tzinfo=None))
+        for begins, ends in facts.occurrences(rule)
+    ]
+    for change in facts.changes:
         begun = [each for each in occurrences if change.begins <= each[0] < change.ends]
         ended = [each for each in occurrences if change.begins <= each[1] < change.ends]
         # What does not exist at all has no edge that could be hit.
@@ -72,17 +72,6 @@ def _met(rule: Rule, changes: tuple[ClockChange, ...]) -> tuple[list[ClockChange
             if field and found:
                 hits.setdefault((field, change.skips), []).append((found[0][edge], change))
     return gone, hits
-
-
-def _occurrences(rule: Rule, changes: Sequence[ClockChange]) -> list[tuple[datetime, datetime]]:
-    """Return when a rule holds from the day before the first change on, on the wall clock."""
-    if not changes:
-        return []
-    days = range(changes[0].begins.toordinal() - 1, changes[-1].ends.toordinal() + 2)
-    return [
-        (wallclock.at(begins).replace(tzinfo=None), wallclock.at(ends).replace(tzinfo=None))
-        for begins, ends in table.intervals((rule,), UTC, days)
-    ]
 
 
 def _fields(rule: Rule) -> tuple[str, str]:

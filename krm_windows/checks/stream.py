@@ -42,11 +42,6 @@ class _Right(NamedTuple):
         """Whether it is that to read a source, with `onlyIf: Pending`."""
         return self.group == SOURCE and self.verbs == ("get",)
 
-    @property
-    def what(self) -> tuple[str, ...]:
-        """The object, in whatever namespace, with whatever verbs."""
-        return self.group, self.resource, self.name
-
     def __str__(self) -> str:
         """Say it in words: `get and patch kustomizations shop/apps`."""
         return f"{' and '.join(self.verbs)} {self.resource} {self.namespace}/{self.name}"
@@ -279,37 +274,31 @@ def _says(item: KubeObject, manifest: Manifest) -> bool:
 
 def _rights(emitted: Emitted) -> Iterator[Result]:
     """Prove that each target can be turned, and nothing else be touched."""
-    plan = emitted.plan
-    wanted = [each for each in sorted(_planned(plan)) if _is_here(emitted, each.namespace)]
+    wanted = {each for each in _planned(emitted.plan) if _is_here(emitted, each.namespace)}
     roles = emitted.of("Role")
-    bound = [role for role in roles if _is_bound(emitted, role)]
-    given = set(chain.from_iterable(map(_granted, bound)))
     # A Role grants nothing outside of its own namespace.
-    named = {(right.namespace, right.what) for right in given}
-    for right in wanted:
-        is_given = right in given
-        # With whatever verbs: those are compared below. One source that is not seen here may have
-        # a name in the Role, which was made where it is seen.
-        if right.name != ALL or right.is_read:
-            is_given = right.name == ALL or (right.namespace, right.what) in named
-        if not is_given:
+    bound = (role for role in roles if _is_bound(emitted, role))
+    given = set(chain.from_iterable(map(_granted, bound)))
+    # A source that is not seen here may have a name in the Role, which was made where it is seen.
+    reads = {each.namespace for each in wanted if each.is_read and each.name == ALL}
+    read = {each.namespace for each in given if each.is_read}
+    for right in sorted(wanted - given):
+        if not (right.is_read and right.name == ALL and right.namespace in read):
             message = (
                 f"no bound Role there lets the gate {right}: {_OUTERMOST}, or set "
                 "no `namespace:` on its output; where the rights are delivered by themselves "
                 f"(namespace-{right.namespace}), verify the directory above, or both builds"
             )
             yield rules.RIGHTS_MISSING.result(message)
-    reads_all = any(each.is_read and each.name == ALL for each in wanted)
-    # In the wrong namespace it is missing in the right one, which is said. All verbs together:
-    # `get` alone, or with `delete` beside, is another right.
-    known = {(each.what, each.verbs) for each in wanted if each.name != ALL}
+    # In the wrong namespace it is missing in the right one, which is said.
+    known = {each._replace(namespace="") for each in wanted if each.name != ALL}
     for role in roles:
         for right in _granted(role):
             # It only asks; in another namespace than the targets' it is of no use.
             asks = (right.resource, right.verbs) == (REVIEWS.resource, REVIEWS.verbs)
-            is_due = right in wanted or (right.what, right.verbs) in known
+            is_due = right in wanted or right._replace(namespace="") in known
             # Where a target is not seen here, its source may be any.
-            if not (asks or is_due or (right.is_read and reads_all)):
+            if not (asks or is_due or (right.is_read and reads)):
                 message = f"grants {right} of {right.group!r}, more than the policy needs"
                 yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
 

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.output != "text":
         output.show(formats[arguments.output](found))
     elif not output.is_quiet():
-        output.show_findings(formats["text"](found))
+        output.show_words(formats["text"](found))
     else:
         for each in found:
             report.show(each.results, strict=arguments.strict)

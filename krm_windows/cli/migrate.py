@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output_dir, found.files)
-    output.show_findings(text(found))
+    output.show_words(text(found))
     made_of = [counted(len(found.policies), "policy"), *results.changes(len(found.files))]
     results.summarize(found.results, *made_of)
     # To find nothing at all is a failure of what was asked for.

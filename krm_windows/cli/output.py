@@ -19,7 +19,6 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from krm_windows import escape
-from krm_windows.checks import color
 from krm_windows.cli import streams
 from krm_windows.preview.wrapping import wrapped
 from krm_windows.results import Result
@@ -68,15 +67,6 @@ def show_json(value: object) -> None:
     show(escape.json_page(value))
 
 
-def show_findings(text: str) -> None:
-    """Print a page of findings; in colour on a terminal."""
-    if not is_terminal():
-        show(text)
-        return
-
-    show_painted(_for_terminal(text), color.paint)
-
-
 def show_painted(text: str, paint: Callable[[str], Text]) -> None:
     """Print a page in colour on a terminal.
 
@@ -119,7 +109,7 @@ def log_record(record: Mapping[str, object]) -> None:
 
 
 def log_results(results: Sequence[Result]) -> None:
-    """Say on standard error what was found, a line for each; in colour on a terminal."""
+    """Say on standard error what was found, a line for each."""
     if not results:
         return
 
@@ -132,11 +122,7 @@ def log_unreadable(location: str, message: str) -> None:
 
 
 def _log_findings(page: str) -> None:
-    if not logs_to_terminal():
-        sys.stderr.write(page)
-        return
-
-    _painted(sys.stderr, color.paint(_for_terminal(page)))
+    sys.stderr.write(_for_terminal(page) if logs_to_terminal() else page)
 
 
 def log_traceback(error: BaseException) -> None:

@@ -1,10 +1,11 @@
 """Artifacts that source-watcher puts together (ArtifactGenerator).
 
 Which directory of this repository is at a path. Read are copies of what is in a directory,
-`@repo/dir/**` (fluxcd/source-watcher, "Copy Operations"). A path that two copies fill, or that is
-copied in part or otherwise, is no directory of a repository, so nothing is said of it.
+`@repo/dir/**` (fluxcd/source-watcher, "Copy Operations"), where a path has one alone. Of any other
+nothing is said.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from posixpath import join, normpath
 
@@ -15,8 +16,8 @@ from krm_windows.krm import Value
 # The kinds of sources that Flux' own controllers fetch are in `sources`; this one is made of them.
 KIND = "ExternalArtifact"
 _GENERATOR = ("source.extensions.fluxcd.io", "ArtifactGenerator")
-# Signs of a pattern that takes a part of a directory only.
-_GLOB = "*?[]{"
+# What a whole directory is copied by: alias and directory.
+_WHOLE = re.compile(r"@([^/]+)/([^*?\[\]{]*)\*\*")
 
 
 def directories(
@@ -55,13 +56,10 @@ def _copied(copies: Iterable[Mapping[str, Value]], path: str) -> tuple[str, str]
     if len(touching) != 1:
         return "", ""
     [(copy, target)] = touching
-    alias, _, origin = str(copy.get("from", "")).removeprefix("@").partition("/")
-    directory = origin.removesuffix("**")
+    whole = _WHOLE.fullmatch(str(copy.get("from", "")))
     below = inside(path, target)
-    # `Merge` and `Extract` make files that are in no repository.
-    is_changed = copy.get("exclude") or copy.get("strategy") not in (None, "Overwrite")
-    is_part = directory == origin or any(sign in directory for sign in _GLOB)
-    if below is None or is_changed or is_part:
+    # `exclude` leaves files out; `Merge` and `Extract` make others.
+    if below is None or whole is None or {"exclude", "strategy"} & copy.keys():
         return "", ""
     # `apps` of an artifact that has `@repo/deploy/**` at `.` is `deploy/apps` of that source.
-    return alias, normpath(join(directory, below))
+    return whole[1], normpath(join(whole[2], below))

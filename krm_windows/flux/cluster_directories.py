@@ -14,7 +14,7 @@ from posixpath import basename, commonpath, dirname
 
 from krm_windows.flux import objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
-from krm_windows.flux.closure import close, joined, window_policies
+from krm_windows.flux.closure import close, window_policies
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, inside, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
@@ -221,11 +221,7 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
         ):
             others.append(entrance)
     yield from operated
-    for each in others:
-        # What synced the cluster before it had an instance, which syncs a part of that.
-        inner = (other.directory for other in operated if other.directory != each.directory)
-        if not any(_is_within(directory, each.directory) for directory in inner):
-            yield each
+    yield from others
 
 
 def _entered(tree: Checkout, item: Object) -> str | None:
@@ -239,24 +235,6 @@ def _entered(tree: Checkout, item: Object) -> str | None:
     directory = below("", path)
     if not path or tree.is_directory(directory):
         return directory if path else None
-    # Git has all of the repository, an artifact maybe a part of it.
-    if sync is None or item.text(*sync, "kind") == "GitRepository":
-        return None
-    return in_part(tree, item.file, directory)
-
-
-def in_part(tree: Checkout, place: str, directory: str) -> str | None:
-    """Return where a directory of an artifact is that is the part of a repository with a place.
-
-    As `flux push artifact --path=kubernetes` makes one: it is looked for above the place, the
-    nearest first, and None where it is not there.
-    """
-    above = dirname(place)
-    while above:
-        found = joined(above, directory)
-        if tree.is_directory(found):
-            return found
-        above = dirname(above)
     return None
 
 
@@ -315,25 +293,6 @@ def kustomizations(found: Iterable[Object]) -> Iterator[Object]:
     for item in found:
         if item.kind == "Kustomization" and item.text("spec", "sourceRef", "name"):
             yield item
-
-
-def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
-    """Return the Kustomizations right in a directory that apply it.
-
-    The directory's kustomization may leave the file out: then somebody applied it by hand.
-    """
-    # Everything is applied by many, of which none is about this directory alone.
-    if directory == ".":
-        return ()
-    found: list[Object] = []
-    for name in tree.names(directory):
-        path = joined(directory, name)
-        content = tree.read(path) or b""
-        if KUSTOMIZE.encode() in content:
-            # One that cannot be read is reported where it is built.
-            found += (Object.in_file(item, path) for item in objects.readable(content))
-    flux = kustomizations(filter(_is_flux, found))
-    return tuple(item for item in flux if below("", item.text("spec", "path")) == directory)
 
 
 def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:

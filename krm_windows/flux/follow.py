@@ -10,7 +10,7 @@ from itertools import chain
 from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, cluster_directories, instances, substitution
+from krm_windows.flux import artifacts, instances, substitution
 from krm_windows.flux.artifact_files import Artifact
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
@@ -23,7 +23,6 @@ from krm_windows.flux.model import (
 )
 from krm_windows.flux.objects import substituted
 from krm_windows.flux.sources import NAME, OPERATOR, Hints, Sources, below
-from krm_windows.flux.substitution import Variables
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError, Value
 from krm_windows.system.checkout import Checkout
@@ -35,17 +34,12 @@ ROOT = f"{NAME}/{NAME}"
 UNNAMED = f"{NAME}/"
 
 
-# What was built, with variables put in: what several clusters have alike is made once.
-Shared = dict[tuple[Request, Variables, bool], tuple[Object, ...]]
-
-
 @dataclass
 class State:
     """A cluster while it is followed.
 
     `waiting` are the Kustomizations that are not built yet; of some nothing may ever say which
     directory of this repository they apply. `asked` is what was asked for to build each of `built`.
-    `by_hand` are those that apply its directory and lie in it, which it may leave out of a build.
     """
 
     name: str
@@ -57,7 +51,6 @@ class State:
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
     notices: list[Finding] = field(default_factory=list)
-    by_hand: tuple[Object, ...] = ()
 
 
 def follow(
@@ -73,13 +66,12 @@ def follow(
     addresses = set(hints.addresses)
     named = names(clusters)
     # The addresses are one set for all clusters: what one learns, the others know.
-    states = [_started(tree, each, named[each], hints, addresses) for each in clusters]
-    shared: Shared = {}
+    states = [_started(each, named[each], hints, addresses) for each in clusters]
     # What is built may name further directories, so it goes on until nothing new is due.
     while due := list(chain.from_iterable(_due(tree, state) for state in states)):
         builds.build(request for _, _, request in due)
         for state, kustomization, request in due:
-            _receive(state, kustomization, request, builds, shared)
+            _receive(state, kustomization, request, builds)
     for state in states:
         _give_up(tree, state)
     return states
@@ -98,7 +90,6 @@ def names(clusters: Sequence[str]) -> dict[str, str]:
 
 
 def _started(
-    tree: Checkout,
     directory: str,
     name: str,
     hints: Hints,
@@ -107,14 +98,7 @@ def _started(
     known: dict[Identity, Object] = {}
     sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
-    return State(
-        name,
-        directory,
-        sources,
-        known=known,
-        waiting=[root],
-        by_hand=cluster_directories.by_hand(tree, directory),
-    )
+    return State(name, directory, sources, known=known, waiting=[root])
 
 
 def _due(tree: Checkout, state: State) -> Iterator[tuple[State, Kustomization, Request]]:
@@ -159,7 +143,6 @@ def _receive(
     kustomization: Kustomization,
     request: Request,
     builds: Builds,
-    shared: Shared,
 ) -> None:
     """Take in what was built.
 
@@ -168,7 +151,7 @@ def _receive(
     made: Sequence[Object] = ()
     if kustomization.own is None:
         # What is built comes first: it says by itself what syncs it.
-        items = (*builds.done[request].objects, *state.by_hand)
+        items = builds.done[request].objects
         state.sources.learn(items, kustomization.namespace)
         made = _made_by_instance(state, builds)
         kustomization = _rooted(kustomization, made, items, state.sources)
@@ -181,7 +164,7 @@ def _receive(
             request = changed
     # With the variables of `postBuild`, which may name further directories.
     build = builds.done[request]
-    objects = _substituted(state, kustomization, request, build, shared)
+    objects = _substituted(state, kustomization, build)
     arrived = replace(
         kustomization, objects=(*objects, *made), complete=build.complete, files=build.files
     )
@@ -247,9 +230,7 @@ def _rooted(
 def _substituted(
     state: State,
     kustomization: Kustomization,
-    request: Request,
     build: Build,
-    shared: Shared,
 ) -> tuple[Object, ...]:
     """Return what was built with the variables of a Kustomization put in."""
 
@@ -262,11 +243,7 @@ def _substituted(
     if found is None:
         return build.objects
     variables, complete = found
-    key = (request, variables, complete)
-    if key not in shared:
-        every = (substituted(item, variables, complete=complete) for item in build.objects)
-        shared[key] = tuple(every)
-    return shared[key]
+    return tuple(substituted(item, variables, complete=complete) for item in build.objects)
 
 
 def _discover(state: State, own: Object, parent: Kustomization) -> None:

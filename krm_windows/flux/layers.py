@@ -12,11 +12,13 @@ from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import objects
 from krm_windows.flux.builds import Build, Builds, Request
+from krm_windows.flux.closure import joined
 from krm_windows.flux.follow import CHANGING, State
 from krm_windows.flux.model import Alteration, Cause, Kustomization, Object
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
 from krm_windows.krm import Value
+from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 # Annotations, or labels, by which Flux does not write an object that is there already, or does not
@@ -61,7 +63,10 @@ def examine(builds: Builds, state: State) -> None:
         # Of what could not be built nothing is known.
         if build.rendered and build.objects:
             own = state.found[key]
-            found = _alterations(builds, state.asked[key], own, build)
+            found = [
+                *_alterations(builds, state.asked[key], own, build),
+                *_left_out(builds.tree, state, build),
+            ]
             state.found[key] = replace(own, alterations=tuple(found))
 
 
@@ -87,6 +92,25 @@ def _alterations(
             if over:
                 fields = (f"metadata.{kind}",)
                 yield _altered([(item, fields) for item in over], (Cause(path, own.own),))
+
+
+def _left_out(tree: Checkout, state: State, build: Build) -> Iterator[Alteration]:
+    """Yield the rendered objects beside those of a build, of the same policies, that none has."""
+    beside: set[str] = set()
+    for folder in set(map(dirname, build.rendered)):
+        names = set(tree.names(folder or ".")).difference(KUSTOMIZATIONS)
+        beside.update(joined(folder, name) for name in names)
+    labels = {item.note(POLICY) for item in build.objects if item.item.mentions(POLICY)}
+    missing: list[tuple[Object, _Changes]] = []
+    for path in sorted(beside - build.files):
+        content = tree.read(path) or b""
+        for document in objects.readable(content) if is_rendered(content) else ():
+            item = Object.in_file(document, path)
+            label = item.note(POLICY)
+            if label and label in labels and item.identity not in state.known:
+                missing.append((item, None))
+    if missing:
+        yield _altered(missing, ())
 
 
 def _altered(changes: Sequence[tuple[Object, _Changes]], causes: tuple[Cause, ...]) -> Alteration:

@@ -5,7 +5,6 @@ Their values have to be in Git. A variable whose value only the cluster knows st
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from krm_windows.emit.labels import SUBSTITUTE
 from krm_windows.flux.model import Object
@@ -71,97 +70,41 @@ def substitute(text: str, values: Variables, *, complete: bool) -> str:
     value too, whatever the sign before it, and a second dollar forbids to replace. What cannot be
     worked out here stays as it is. Raises InputError where the text grows beyond `LARGEST`.
     """
-    return _Replacement(dict(values), complete).of(text)
-
-
-@dataclass(slots=True)
-class _Open:
-    """An expression whose default is being read: its name, how it begins, what follows so far."""
-
-    name: str
-    opening: str
-    default: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Replacement:
-    """Replaces the variables of one text; `left` is by how many characters it may still grow."""
-
-    values: Mapping[str, str]
-    complete: bool
-    left: int = LARGEST
-    done: list[str] = field(default_factory=list)
-    # Defaults may have expressions, and these defaults of their own.
-    opened: list[_Open] = field(default_factory=list)
-
-    def of(self, text: str) -> str:
-        """Return a text with its variables replaced; raises InputError where it grows too much."""
-        end = 0
-        while match := self._next(text, end):
-            self._add(text[end : match.start()])
-            self._take(match)
-            end = match.end()
-        self._add(text[end:])
-        # Flux refuses what is not closed, so it may as well stay.
-        while self.opened:
-            unclosed = self.opened.pop()
-            self._add(unclosed.opening + "".join(unclosed.default))
-        return "".join(self.done)
-
-    def _next(self, text: str, start: int) -> re.Match[str] | None:
-        if self.opened:
-            return _IN_DEFAULT.search(text, start)
-        return _OUTSIDE.search(text, start)
-
-    def _take(self, match: re.Match[str]) -> None:
-        if match[0] == "$$":
-            self._add("$")
-        elif match[0] == "}":
-            self._close()
-        elif match[3] in _DEFAULT and not match[1]:
-            self.opened.append(_Open(match[2], match[0]))
-        else:
-            self._replace(match)
-
-    def _replace(self, match: re.Match[str]) -> None:
-        value = self._value(match[2])
+    known = dict(values)
+    unknown = "" if complete else None
+    # The text, and the defaults that are being read, as they may have expressions and these
+    # defaults of their own: name, how it begins, and what follows so far.
+    opened: list[tuple[str, str, list[str]]] = [("", "", [])]
+    end, left = 0, LARGEST
+    while match := (_IN_DEFAULT if len(opened) > 1 else _OUTSIDE).search(text, end):
+        opened[-1][2].append(text[end : match.start()])
+        end = match.end()
+        made, is_length, name, follows = match[0], *match.groups()
+        if follows in _DEFAULT and not is_length:
+            opened.append((name, made, []))
+            continue
+        if made == "$$":
+            made = "$"
+        elif made == "}":
+            name, opening, default = opened.pop()
+            value = known.get(name, unknown)
+            made = "".join(default)
+            made = f"{opening}{made}}}" if value is None else value or made
         # `${name^^}`, `${name:0:8}` and the like are not worked out here.
-        if value is None or match[1] or match[3] != "}":
-            self._add(match[0])
-        else:
-            self._grow(value)
-
-    def _close(self) -> None:
-        closed = self.opened.pop()
-        default = "".join(closed.default)
-        value = self._value(closed.name)
-        if value is None:
-            # Counted, too: in defaults of defaults it is copied again for each of them.
-            self._grow(f"{closed.opening}{default}}}")
-        else:
-            self._grow(value or default)
-
-    def _value(self, name: str) -> str | None:
-        """Return the value of a variable, None where only the cluster knows it."""
-        if self.complete:
-            return self.values.get(name, "")
-        return self.values.get(name)
-
-    def _grow(self, text: str) -> None:
+        elif follows == "}" and not is_length:
+            value = known.get(name, unknown)
+            made = made if value is None else value
         # What replaces is not replaced again, but an object may have a variable very often.
-        self.left -= len(text)
-        if self.left < 0:
+        left -= len(made)
+        if left < 0:
             raise InputError(
                 f"its variables expand to more than {LARGEST} characters, more than a "
                 "cluster accepts"
             )
-        self._add(text)
-
-    def _add(self, text: str) -> None:
-        if self.opened:
-            self.opened[-1].default.append(text)
-        else:
-            self.done.append(text)
+        opened[-1][2].append(made)
+    opened[-1][2].append(text[end:])
+    # Flux refuses what is not closed, so it may as well stay.
+    return "".join(opening + "".join(parts) for _, opening, parts in opened)
 
 
 def has_variable(text: str) -> bool:
@@ -174,5 +117,5 @@ def is_forbidden(item: Object) -> bool:
     # To look for the key in the text is much cheaper than to read the object.
     if not item.item.mentions(SUBSTITUTE):
         return False
-    fields = ("labels", "annotations")
-    return any(item.get("metadata", field_, SUBSTITUTE) == "disabled" for field_ in fields)
+    places = ("labels", "annotations")
+    return any(item.get("metadata", place, SUBSTITUTE) == "disabled" for place in places)

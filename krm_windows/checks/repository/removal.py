@@ -118,16 +118,14 @@ def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> 
 
 def _is_deleted_closed(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> bool:
     """Whether removing it from Git deletes it in the cluster, and it may be closed then."""
-    kept = after.cluster.kustomizations
     owner, item = before.cluster.objects[target]
-    while owner is not before.cluster.first and owner.key not in kept:
-        # What a target leaves is that target's finding, and what is never removed stays anyhow.
-        if says(item, LEFT) or before.suspends(owner) or not owner.leaves_nothing:
-            return False
-        owner, item = before.cluster.objects[owner.identity]
+    is_kept = owner is before.cluster.first or owner.key in after.cluster.kustomizations
+    # What another target leaves is that target's finding, and what is never removed stays anyhow.
+    if not is_kept and (before.suspends(owner) or not owner.leaves_nothing):
+        return False
     if says(item, LEFT) or not prunes(owner):
         return False
-    deletes = kept.get(owner.key, after.cluster.first)
+    deletes = after.cluster.kustomizations.get(owner.key, after.cluster.first)
     policies = before.gates(target)
     # What waits for the same windows deletes it when both are open, if it is still opened then.
     waits = policies <= before.holds(owner) and policies <= after.holds(deletes)

@@ -119,19 +119,6 @@ def test_facts_are_those_of_the_timeline(
         ]
 
 
-def test_holidays_cut_nothing() -> None:
-    """Two windows a day, thirty holidays and clock changes in ten years."""
-    holidays = ", ".join(
-        f"h{n}: {{starts: '20{27 + n % 10}-{1 + n % 12:02}-11', duration: 1d, reason: r}}"
-        for n in range(30)
-    )
-    windows = (
-        "{a: {opens: Mon-Fri 08:00, closes: '12:00'}, b: {opens: Mon-Fri 13:00, closes: '17:00'}}"
-    )
-    lines = found(f"  windows: {windows}\n  freezes: {{{holidays}}}")
-    assert not [line for line in lines if "freeze" not in line]
-
-
 @pytest.mark.parametrize("freeze", mostly_slow(["2026-01-01", "2032-12-20"], every=2))
 @pytest.mark.slow  # some years of them
 def test_windows_every_few_minutes(freeze: str) -> None:

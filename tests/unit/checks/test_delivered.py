@@ -125,20 +125,6 @@ def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged
     assert said.startswith(line)
 
 
-@pytest.mark.parametrize("field", mostly_slow((field for field, _ in FIELDS), every=9))
-def test_the_same_field_set_by_a_patch_above(field: str, judged: Judged) -> None:
-    """It is said at the Flux Kustomization."""
-    patch = (
-        "patches:\n- {path: harmless.yaml}\n- target: {name: windows}\n  patch: |\n"
-        "    apiVersion: kustomize.toolkit.fluxcd.io/v1\n    kind: Kustomization\n"
-        f"    metadata: {{name: windows, namespace: flux-system}}\n    spec:\n      {field}\n"
-    )
-    harmless = kustomization("windows", "  interval: 10m\n").removesuffix("---\n")
-    files = {ROOT: LISTED + patch, "clusters/north/harmless.yaml": harmless}
-    [(rule, file, _)] = judged(COMPONENT | files)
-    assert (rule, file) == ("delivery-field", WINDOWS)
-
-
 @pytest.mark.parametrize(
     ("field", "line"),
     rows_mostly_slow(
@@ -170,10 +156,7 @@ def test_a_field_of_a_kustomization_above(
     place: str, field: str, line: str, judged: Judged
 ) -> None:
     """In the one that lists the windows, or in one above that."""
-    texts = {
-        "overlay": "resources: [../windows]\n",
-        "outer": "resources: [../overlay]\n",
-    }
+    texts = {"overlay": "resources: [../windows]\n", "outer": "resources: [../overlay]\n"}
     texts[place] += f"{field}\n"
     files = {f"{name}/kustomization.yaml": text for name, text in texts.items()}
     prefix = (
@@ -249,6 +232,20 @@ def test_a_label_of_kustomize_in_place_of_ours(judged: Judged) -> None:
     assert judged(files) == [("delivery-field", OVERLAY, "buildMetadata: [managedByLabel]")]
 
 
+def test_windows_that_are_applied_in_part(judged: Judged, windows: dict[str, str]) -> None:
+    """Of each file that is not listed its object is named, unless something else applies it."""
+    listed = [name for name in windows if "rolebinding" not in name and "kustom" not in name]
+    [missing] = [name for name in windows if "rolebinding" in name]
+    resources = "resources:\n" + "".join(f"- ../{name}\n" for name in listed)
+    files = {OVERLAY: resources, WINDOWS: kustomization("windows", path="./overlay")}
+    assert judged(files) == [
+        ("delivery-changed", missing, "apiVersion: rbac.authorization.k8s.io/v1")
+    ]
+    whole = {"other/kustomization.yaml": f"resources: [../{missing}]\n"}
+    files[WINDOWS] += kustomization("other")
+    assert judged(files | whole) == []
+
+
 def test_of_several_fields_that_may_do_it_each_is_named(
     tmp_path: Path, judged: Judged, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -277,8 +274,7 @@ def test_what_delivers_the_delivery(spec: str, line: str | None, judged: Judged)
 
 
 @pytest.mark.parametrize(
-    ("note", "fires"),
-    [("reconcile: disabled", True), ("ssa: Ignore", True), ("ssa: Merge", False)],
+    ("note", "fires"), [("reconcile: disabled", True), ("ssa: Ignore", True), ("ssa: Merge", False)]
 )
 def test_a_kustomization_that_flux_does_not_apply(
     note: str, *, fires: bool, judged: Judged
@@ -479,9 +475,7 @@ def test_a_patch_of_a_flux_instance(
 def test_a_delivery_that_waits_for_what_its_windows_close(chain: str, judged: Judged) -> None:
     """By itself, or by what it waits for: no edit of the windows would arrive."""
     middle = kustomization("middle", "  dependsOn: [{name: windowed}]\n", source="other")
-    files = {
-        WINDOWS: kustomization("windows", f"  dependsOn: [{{name: {chain}}}]\n") + middle,
-    }
+    files = {WINDOWS: kustomization("windows", f"  dependsOn: [{{name: {chain}}}]\n") + middle}
     found = judged(files)
     assert ("self-lock", WINDOWS, f"{{name: {chain}}}]") in found
 

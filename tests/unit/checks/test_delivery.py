@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows import rules
 from krm_windows.checks import delivery
 from krm_windows.gate.timetable import Target
-from krm_windows.krm import KubeObject, documents
+from krm_windows.krm import KubeObject
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
@@ -38,15 +37,6 @@ def fired(text: str, targets: list[Target]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("fires", [rules.DELIVERY_FIELD.id]), ("nearly", [])]
-)
-def test_the_documents_of_the_rule(name: str, expected: list[str]) -> None:
-    """One field moves the Roles away; without it all is well."""
-    [item] = documents((FIXTURES / rules.DELIVERY_FIELD.id / f"{name}.yaml").read_bytes())
-    assert [result.tags["rule"] for result in delivery.hindered(item, [])] == expected
-
-
-@pytest.mark.parametrize(
     ("field", "value"), [("suspend", "true"), ("prune", "false"), ("targetNamespace", "shop")]
 )
 def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
@@ -66,11 +56,3 @@ def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
 def test_nothing_in_the_chain_may_be_gated(target: tuple[str, str, str], field: str) -> None:
     """The Kustomization itself, its source and what it waits for."""
     assert fired(DELIVERING, gating(*target)) == [("self-lock", field)]
-
-
-@pytest.mark.parametrize(
-    "target", [("Kustomization", "flux-system", "apps"), ("Kustomization", "shop", "windows")]
-)
-def test_others_may(target: tuple[str, str, str]) -> None:
-    """One of that name in another namespace is another."""
-    assert fired(DELIVERING, gating(*target)) == []

@@ -54,11 +54,3 @@ def test_everything_is_followed(layout: str) -> None:
         }
         assert counted == SEEN[layout][0]
         assert len(cluster.gates) == 1
-
-
-@pytest.mark.parametrize("layout", SEEN)
-def test_each_says_after_what_it_was_written(layout: str) -> None:
-    """The repository, the commit, and what differs."""
-    text = (LAYOUTS / layout / "README.md").read_text()
-    for part in ("fluxcd/flux2-", "at commit", "no file is copied", "What differs"):
-        assert part in text.replace("\n", " ")

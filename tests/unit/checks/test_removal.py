@@ -86,12 +86,6 @@ def test_what_stays_and_when_it_would_not(messages: Messages) -> None:
     assert opens in message
 
 
-def test_while_it_is_open_it_says_until_when(messages: Messages) -> None:
-    """When a change is merged is not known when it is checked."""
-    [message] = messages(BEFORE, BEFORE | {FLUX: LIVE, POLICY: REST}, at=OPEN)
-    assert "it is open now and closes Thu 2026-12-03 17:00 Europe/Berlin" in message
-
-
 TWO = BEFORE | {
     FLUX: LIVE + APPS + kustomization("web"),
     "web/web.yaml": config_map("web"),
@@ -100,60 +94,45 @@ TWO = BEFORE | {
 OPEN_FIRST = "  state: Open\n"
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "found"),
-    [
-        pytest.param(BEFORE, without(BEFORE, POLICY), "Kustomization flux-system/apps", id="all"),
-        pytest.param(
-            TWO,
-            without(TWO, POLICY),
-            "Kustomization flux-system/apps, Kustomization flux-system/web",
-            id="all of two targets",
-        ),
-        pytest.param(
-            TWO, TWO | {POLICY: policy("[apps]")}, "Kustomization flux-system/web", id="one of two"
-        ),
-        pytest.param(
-            BEFORE | {POLICY: policy("[apps]", spec=OPEN_FIRST)},
-            without(BEFORE, POLICY),
-            "",
-            id="opened in an earlier commit",
-        ),
-        pytest.param(
-            BEFORE,
-            without(BEFORE, POLICY) | {FLUX: LIVE},
-            "",
-            id="the target is removed, too, which is another finding",
-        ),
-        pytest.param(
-            TWO,
-            TWO
-            | {
-                POLICY: policy("[apps]", spec="  released: [{kind: Kustomization, names: [web]}]\n")
-            },
-            "",
-            id="released",
-        ),
-        pytest.param(
-            BEFORE,
-            BEFORE | {POLICY: policy("[apps]", name="other")},
-            "",
-            id="another policy has it",
-        ),
-        pytest.param(
-            BEFORE | {OTHER: policy("[live]", name="other")},
-            BEFORE | {POLICY: REST, OTHER: policy("[apps]", name="other")},
-            "",
-            id="two targets change places",
-        ),
-        pytest.param(
-            BEFORE | {OTHER: policy("[live]", name="other")},
-            without(BEFORE, POLICY) | {OTHER: policy("[live, apps]", name="other")},
-            "",
-            id="all of it moved, and the policy is removed",
-        ),
-    ],
-)
+DROPPED: dict[str, tuple[Files, Files, str]] = {
+    "all": (BEFORE, without(BEFORE, POLICY), "Kustomization flux-system/apps"),
+    "all of two targets": (
+        TWO,
+        without(TWO, POLICY),
+        "Kustomization flux-system/apps, Kustomization flux-system/web",
+    ),
+    "one of two": (TWO, TWO | {POLICY: policy("[apps]")}, "Kustomization flux-system/web"),
+    "opened in an earlier commit": (
+        BEFORE | {POLICY: policy("[apps]", spec=OPEN_FIRST)},
+        without(BEFORE, POLICY),
+        "",
+    ),
+    "the target is removed, too, which is another finding": (
+        BEFORE,
+        without(BEFORE, POLICY) | {FLUX: LIVE},
+        "",
+    ),
+    "released": (
+        TWO,
+        TWO
+        | {POLICY: policy("[apps]", spec="  released: [{kind: Kustomization, names: [web]}]\n")},
+        "",
+    ),
+    "another policy has it": (BEFORE, BEFORE | {POLICY: policy("[apps]", name="other")}, ""),
+    "two targets change places": (
+        BEFORE | {OTHER: policy("[live]", name="other")},
+        BEFORE | {POLICY: REST, OTHER: policy("[apps]", name="other")},
+        "",
+    ),
+    "all of it moved, and the policy is removed": (
+        BEFORE | {OTHER: policy("[live]", name="other")},
+        without(BEFORE, POLICY) | {OTHER: policy("[live, apps]", name="other")},
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "found"), DROPPED.values(), ids=DROPPED)
 def test_what_no_policy_opens_any_more(
     before: Files, after: Files, found: str, messages: Messages
 ) -> None:
@@ -186,167 +165,125 @@ MOVED = APPS.replace("namespace: flux-system}", "namespace: shop}").replace(
 )
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "found"),
-    [
-        pytest.param(BEFORE, BEFORE | {FLUX: LIVE, POLICY: REST}, ["apps"], id="removed"),
-        pytest.param(
-            BEFORE,
-            without(BEFORE, POLICY) | {FLUX: LIVE},
-            ["apps"],
-            id="removed with its policy",
-        ),
-        pytest.param(
-            BEFORE,
-            BEFORE | {FLUX: LIVE, POLICY: policy("[live]", spec="  state: Open\n")},
-            ["apps"],
-            id="the policy is opened in the same commit",
-        ),
-        pytest.param(NESTED, NO_PARENT, ["apps"], id="removed with its parent"),
-        pytest.param(
-            BEFORE,
-            BEFORE | {FLUX: LIVE + kustomization("shop", path="./apps"), POLICY: policy("[shop]")},
-            [],
-            id="renamed, and all of it is applied",
-        ),
-        pytest.param(
-            BEFORE,
-            BEFORE | {FLUX: LIVE + MOVED, POLICY: REST},
-            [],
-            id="moved to another namespace",
-        ),
-        pytest.param(
-            BEFORE,
-            without(BEFORE, "apps/a.yaml")
-            | {FLUX: LIVE + kustomization("shop", path="./apps"), POLICY: policy("[shop]")},
-            ["apps"],
-            id="renamed, and part of it is applied no more",
-        ),
-        pytest.param(BEFORE, without(BEFORE, "apps/a.yaml"), [], id="its path shrinks"),
-        pytest.param(BEFORE, BEFORE | {POLICY: REST}, [], id="gated no more"),
-        pytest.param(
-            BEFORE | {POLICY: policy("[apps]", spec="  state: Open\n")},
-            BEFORE | {FLUX: LIVE, POLICY: REST},
-            [],
-            id="opened in an earlier commit",
-        ),
-        pytest.param(
-            BEFORE | {FLUX: LIVE + APPS.replace("prune: true", "prune: false")},
-            BEFORE | {FLUX: LIVE, POLICY: REST},
-            [],
-            id="prunes nothing anyhow",
-        ),
-        pytest.param(
-            BEFORE | {FLUX: LIVE + kustomization("apps", "  deletionPolicy: Orphan\n")},
-            BEFORE | {FLUX: LIVE, POLICY: REST},
-            [],
-            id="leaves everything anyhow",
-        ),
-        pytest.param(
-            BEFORE
-            | {
-                FLUX: LIVE
-                + APPS.replace(
-                    "namespace: flux-system}",
-                    "namespace: flux-system, "
-                    "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}",
-                )
-            },
-            BEFORE | {FLUX: LIVE, POLICY: REST},
-            [],
-            id="it stays itself",
-        ),
-        pytest.param(
-            NESTED | {FLUX: LIVE + kustomization("parent", "  deletionPolicy: Orphan\n")},
-            NO_PARENT,
-            [],
-            id="its parent leaves it",
-        ),
-        pytest.param(
-            NESTED | {POLICY: policy("[apps, parent]")},
-            NO_PARENT,
-            ["parent"],
-            id="its parent is deleted closed, and leaves it",
-        ),
-        pytest.param(
-            BEFORE | {"live/r.yaml": release(), POLICY: releases("web")},
-            BEFORE | {POLICY: releases("other")},
-            ["web"],
-            id="a release",
-        ),
-        pytest.param(
-            BEFORE | {"live/r.yaml": release(), POLICY: releases("web")},
-            BEFORE | {"live/r.yaml": release("new"), POLICY: releases("new")},
-            ["web"],
-            id="a release is renamed",
-        ),
-        pytest.param(
-            BEFORE | {"live/r.yaml": release(), POLICY: releases("web")},
-            BEFORE | {"live/r.yaml": release("new", "releaseName: web"), POLICY: releases("new")},
-            [],
-            id="a release is renamed and keeps the name of its release",
-        ),
-        pytest.param(
-            BEFORE
-            | {
-                "apps/r.yaml": release(),
-                POLICY: releases("web").replace(
-                    "targets: [", "targets: [" + ("{kind: Kustomization, names: [apps]}, ")
-                ),
-            },
-            BEFORE
-            | {POLICY: policy("[apps]", spec="  released: [{kind: HelmRelease, names: [web]}]\n")},
-            [],
-            id="a release that its Kustomization prunes in the same window",
-        ),
-        pytest.param(
-            BEFORE
-            | {
-                "apps/r.yaml": release(),
-                POLICY: releases("web").replace(
-                    "targets: [", "targets: [" + ("{kind: Kustomization, names: [apps]}, ")
-                ),
-            },
-            BEFORE | {POLICY: policy("[apps]")},
-            ["web"],
-            id="a release that nobody opens when its Kustomization prunes it",
-        ),
-        pytest.param(
-            BEFORE
-            | {
-                "live/s.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
-                "metadata: {name: second, namespace: flux-system}\nspec: {url: https://a/b}\n",
-                POLICY: policy().replace(
-                    "Kustomization, names: [windowed]", ("GitRepository, names: [second]")
-                ),
-            },
-            BEFORE,
-            [],
-            id="a source, whose finalizer skips nothing",
-        ),
-    ],
-)
+REMOVED: dict[str, tuple[Files, Files, list[str]]] = {
+    "removed": (BEFORE, BEFORE | {FLUX: LIVE, POLICY: REST}, ["apps"]),
+    "removed with its policy": (BEFORE, without(BEFORE, POLICY) | {FLUX: LIVE}, ["apps"]),
+    "the policy is opened in the same commit": (
+        BEFORE,
+        BEFORE | {FLUX: LIVE, POLICY: policy("[live]", spec="  state: Open\n")},
+        ["apps"],
+    ),
+    "removed with its parent": (NESTED, NO_PARENT, ["apps"]),
+    "renamed, and all of it is applied": (
+        BEFORE,
+        BEFORE | {FLUX: LIVE + kustomization("shop", path="./apps"), POLICY: policy("[shop]")},
+        [],
+    ),
+    "moved to another namespace": (BEFORE, BEFORE | {FLUX: LIVE + MOVED, POLICY: REST}, []),
+    "renamed, and part of it is applied no more": (
+        BEFORE,
+        without(BEFORE, "apps/a.yaml")
+        | {FLUX: LIVE + kustomization("shop", path="./apps"), POLICY: policy("[shop]")},
+        ["apps"],
+    ),
+    "its path shrinks": (BEFORE, without(BEFORE, "apps/a.yaml"), []),
+    "gated no more": (BEFORE, BEFORE | {POLICY: REST}, []),
+    "opened in an earlier commit": (
+        BEFORE | {POLICY: policy("[apps]", spec="  state: Open\n")},
+        BEFORE | {FLUX: LIVE, POLICY: REST},
+        [],
+    ),
+    "prunes nothing anyhow": (
+        BEFORE | {FLUX: LIVE + APPS.replace("prune: true", "prune: false")},
+        BEFORE | {FLUX: LIVE, POLICY: REST},
+        [],
+    ),
+    "leaves everything anyhow": (
+        BEFORE | {FLUX: LIVE + kustomization("apps", "  deletionPolicy: Orphan\n")},
+        BEFORE | {FLUX: LIVE, POLICY: REST},
+        [],
+    ),
+    "it stays itself": (
+        BEFORE
+        | {
+            FLUX: LIVE
+            + APPS.replace(
+                "namespace: flux-system}",
+                "namespace: flux-system, "
+                "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}",
+            )
+        },
+        BEFORE | {FLUX: LIVE, POLICY: REST},
+        [],
+    ),
+    "its parent leaves it": (
+        NESTED | {FLUX: LIVE + kustomization("parent", "  deletionPolicy: Orphan\n")},
+        NO_PARENT,
+        [],
+    ),
+    "its parent is deleted closed, and leaves it": (
+        NESTED | {POLICY: policy("[apps, parent]")},
+        NO_PARENT,
+        ["parent"],
+    ),
+    "a release": (
+        BEFORE | {"live/r.yaml": release(), POLICY: releases("web")},
+        BEFORE | {POLICY: releases("other")},
+        ["web"],
+    ),
+    "a release is renamed": (
+        BEFORE | {"live/r.yaml": release(), POLICY: releases("web")},
+        BEFORE | {"live/r.yaml": release("new"), POLICY: releases("new")},
+        ["web"],
+    ),
+    "a release is renamed and keeps the name of its release": (
+        BEFORE | {"live/r.yaml": release(), POLICY: releases("web")},
+        BEFORE | {"live/r.yaml": release("new", "releaseName: web"), POLICY: releases("new")},
+        [],
+    ),
+    "a release that its Kustomization prunes in the same window": (
+        BEFORE
+        | {
+            "apps/r.yaml": release(),
+            POLICY: releases("web").replace(
+                "targets: [", "targets: [" + ("{kind: Kustomization, names: [apps]}, ")
+            ),
+        },
+        BEFORE
+        | {POLICY: policy("[apps]", spec="  released: [{kind: HelmRelease, names: [web]}]\n")},
+        [],
+    ),
+    "a release that nobody opens when its Kustomization prunes it": (
+        BEFORE
+        | {
+            "apps/r.yaml": release(),
+            POLICY: releases("web").replace(
+                "targets: [", "targets: [" + ("{kind: Kustomization, names: [apps]}, ")
+            ),
+        },
+        BEFORE | {POLICY: policy("[apps]")},
+        ["web"],
+    ),
+    "a source, whose finalizer skips nothing": (
+        BEFORE
+        | {
+            "live/s.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+            "metadata: {name: second, namespace: flux-system}\nspec: {url: https://a/b}\n",
+            POLICY: policy().replace(
+                "Kustomization, names: [windowed]", ("GitRepository, names: [second]")
+            ),
+        },
+        BEFORE,
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "found"), REMOVED.values(), ids=REMOVED)
 def test_removed(before: Files, after: Files, found: list[str], messages: Messages) -> None:
     """Only what is deleted while it is closed, and is applied by nothing else, stays."""
     said = messages(before, after)
     assert [message.split()[1].partition("/")[2] for message in said] == found
-
-
-def test_each_cluster_has_its_own_zone(messages: Messages) -> None:
-    """The same file is removed from clusters in two zones."""
-    zones = "  clusters: {tokyo: {timeZone: Asia/Tokyo}, chicago: {timeZone: America/Chicago}}\n"
-    files = {
-        "clusters/tokyo/flux.yaml": LIVE + APPS,
-        "clusters/chicago/flux.yaml": LIVE + APPS,
-        "windows/policy.yaml": policy("[apps]", spec=zones),
-        **{path: text for path, text in BEFORE.items() if not path.startswith("clusters")},
-    }
-    gone = {"clusters/tokyo/flux.yaml": LIVE, "clusters/chicago/flux.yaml": LIVE}
-    gone["windows/policy.yaml"] = policy("[live]", spec=zones)
-    said = messages(files, files | gone, at="2026-11-28T12:00Z")
-    [chicago, tokyo] = sorted(said, key=lambda message: "Tokyo" in message)
-    assert "opens Mon 2026-11-30 08:00 America/Chicago" in chicago
-    assert "opens Mon 2026-11-30 08:00 Asia/Tokyo" in tokyo
 
 
 @pytest.mark.parametrize("table", ["{}", '{"windows": 1}', '{"timeZone": []}', "[", '"x"'])

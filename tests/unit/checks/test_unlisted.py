@@ -36,11 +36,7 @@ SHOP = kustomization("shop", path="./shop")
         # What another Kustomization applies is that one's.
         ({"flux/web.yaml": WEB, "web/shop.yaml": SHOP}, "2 of 4", ["flux"]),
         # What an applied directory leaves out was switched off.
-        (
-            {"a/kustomization.yaml": "resources: [c.yaml]\n", "a/web.yaml": WEB},
-            "2 of 3",
-            [],
-        ),
+        ({"a/kustomization.yaml": "resources: [c.yaml]\n", "a/web.yaml": WEB}, "2 of 3", []),
         # And so was an application beside others, if no kustomization has it.
         (
             {"apps/a/ks.yaml": kustomization("x", path="./apps/a/x"), "apps/b/c.yaml": config_map()}

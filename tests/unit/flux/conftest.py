@@ -54,11 +54,6 @@ def follow(write: Write) -> Followed:
         builder = Builder.find()
         given = tuple(map(Given.parse, sources or [HOME]))
         known = replace(hints or Hints(), given=given)
-        return survey(
-            tree,
-            tree.directories("clusters/*"),
-            Builds(tree, builder, 2),
-            known,
-        )
+        return survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 2), known)
 
     return followed

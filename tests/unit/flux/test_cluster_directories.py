@@ -88,14 +88,6 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             ["clusters/demo/00"],
         ),
         (
-            # The artifact is what lies below `kubernetes`.
-            {
-                "kubernetes/clusters/south/i.yaml": INSTANCE,
-                "kubernetes/clusters/north/f.yaml": kustomization("a"),
-            },
-            ["kubernetes/clusters/south"],
-        ),
-        (
             # Applied by hand, as its own kustomization leaves it out; one below applies itself.
             {
                 "kubernetes/ks.yaml": kustomization("cluster", path="./kubernetes"),
@@ -133,7 +125,6 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         "by habit",
         "what lies in the directory it applies",
         "a patch of what bootstrap wrote",
-        "an artifact of a part",
         "what somebody applied by hand",
         "applications that apply themselves",
         "none",

@@ -1,11 +1,9 @@
 """Flux Kustomizations are followed as Flux would, as far as they lead into the repository."""
 
-from collections.abc import Sequence
-
 import pytest
 from flux_texts import HOME, Followed, Write, config_map, kustomization, names
 
-from krm_windows.flux import Given, Hints, Object, survey
+from krm_windows.flux import Given, Hints, survey
 from krm_windows.flux.builds import Builds
 
 NORTH = "clusters/north/flux.yaml"
@@ -52,18 +50,6 @@ def test_clusters_share_builds(write: Write) -> None:
     builds = Builds(tree, None, 1)
     survey(tree, tree.directories("clusters/*"), builds, Hints((Given.parse(HOME),)))
     assert len(builds.done) == 5 + 2
-
-
-def test_kustomizations_that_deliver_each_other_end(follow: Followed) -> None:
-    """Each is reached once."""
-    (north,) = follow(
-        {NORTH: kustomization("a"), "a/a.yaml": kustomization("b"), "b/b.yaml": kustomization("a")}
-    ).clusters
-    assert list(north.kustomizations) == [
-        "flux-system/flux-system",
-        "flux-system/a",
-        "flux-system/b",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -131,17 +117,23 @@ _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 
 
 @pytest.mark.parametrize(
-    "metadata",
+    ("metadata", "run"),
     [
-        f"annotations: {{{_SUBSTITUTE}: disabled}}",
-        f"labels: {{{_SUBSTITUTE}: disabled}}",
-        f'annotations: {{{_SUBSTITUTE}: "disabled"}}',
-        f"annotations: {{'{_SUBSTITUTE}': 'disabled'}}",
-        f"annotations:\n    {_SUBSTITUTE}:   disabled # as it has a script\n",
-        f"annotations: {{{_SUBSTITUTE}: enabled}}\n  labels: {{{_SUBSTITUTE}: disabled}}",
+        (f"annotations: {{{_SUBSTITUTE}: disabled}}", "echo ${TEAM}"),
+        (f"labels: {{{_SUBSTITUTE}: disabled}}", "echo ${TEAM}"),
+        (f"annotations: {{'{_SUBSTITUTE}': \"disabled\"}}", "echo ${TEAM}"),
+        (f"annotations:\n    {_SUBSTITUTE}:   disabled # as it has a script\n", "echo ${TEAM}"),
+        (
+            f"annotations: {{{_SUBSTITUTE}: enabled}}\n  labels: {{{_SUBSTITUTE}: disabled}}",
+            "echo ${TEAM}",
+        ),
+        # Not the same words elsewhere in the object, nor another value.
+        (f"annotations: {{note: '{_SUBSTITUTE}: disabled'}}", "echo a"),
+        (f"annotations: {{{_SUBSTITUTE}: Disabled}}", "echo a"),
+        (f"annotations: {{other.{_SUBSTITUTE}: disabled}}", "echo a"),
     ],
 )
-def test_an_object_can_forbid_substitution(follow: Followed, metadata: str) -> None:
+def test_an_object_can_forbid_substitution(follow: Followed, metadata: str, run: str) -> None:
     """By a label or an annotation, however YAML spells it (fluxcd/pkg/kustomize, varsub)."""
     text = f"""apiVersion: v1
 kind: ConfigMap
@@ -150,40 +142,13 @@ metadata:
   {metadata}
 data: {{run: "echo ${{TEAM}}"}}
 """
-    north = _substituted(follow, text)
-    assert [item.get("data", "run") for item in north] == ["echo ${TEAM}"]
-
-
-@pytest.mark.parametrize(
-    ("metadata", "data"),
-    [
-        ("", f"{{run: 'echo ${{TEAM}}', note: '{_SUBSTITUTE}: disabled'}}"),
-        (f"annotations: {{{_SUBSTITUTE}: Disabled}}", "{run: 'echo ${TEAM}'}"),
-        (f"annotations: {{{_SUBSTITUTE}: disabled-by-nobody}}", "{run: 'echo ${TEAM}'}"),
-        (f"annotations: {{other.{_SUBSTITUTE}: disabled}}", "{run: 'echo ${TEAM}'}"),
-    ],
-)
-def test_nothing_else_forbids_substitution(follow: Followed, metadata: str, data: str) -> None:
-    """Not the same words elsewhere in the object, nor another value."""
-    text = f"""apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: script
-  {metadata}
-data: {data}
-"""
-    north = _substituted(follow, text)
-    assert [item.get("data", "run") for item in north] == ["echo a"]
-
-
-def _substituted(follow: Followed, text: str) -> Sequence[Object]:
-    """Return what a Kustomization with the variable TEAM, `a`, applies of a file."""
     files = {
         NORTH: kustomization("apps", "  postBuild: {substitute: {TEAM: a}}\n"),
         "apps/a.yaml": text,
     }
     (north,) = follow(files).clusters
-    return north.kustomizations["flux-system/apps"].objects
+    found = north.kustomizations["flux-system/apps"].objects
+    assert [item.get("data", "run") for item in found] == [run]
 
 
 def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
@@ -315,29 +280,6 @@ def test_a_generator_may_be_delivered_by_a_sibling(follow: Followed) -> None:
         "apps/a.yaml": config_map(),
     }
     found = follow(files)
-    assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
-    assert not found.notices
-
-
-def test_an_artifact_of_this_repository_is_followed(follow: Followed) -> None:
-    """As the generator copies it: the path in the artifact is another in the repository."""
-    generator = """\
-apiVersion: source.extensions.fluxcd.io/v1beta1
-kind: ArtifactGenerator
-metadata: {name: all, namespace: flux-system}
-spec:
-  sources: [{alias: fleet, kind: GitRepository, name: flux-system}]
-  artifacts:
-    - name: apps
-      copy:
-        - {from: "@fleet/apps/base/**", to: "@artifact/base/"}
-        - {from: "@fleet/apps/north/**", to: "@artifact/here/"}
----
-"""
-    apps = kustomization("apps", path="./here", source="apps").replace(
-        "GitRepository", "ExternalArtifact"
-    )
-    found = follow({NORTH: SYNC + generator + apps, "apps/north/a.yaml": config_map()})
     assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
     assert not found.notices
 

@@ -1,11 +1,9 @@
 """Where an object was written: the file, the document in it, and its number there."""
 
 from dataclasses import replace
-from itertools import count
 
 import pytest
 from flux_texts import Write, config_map
-from work import growth
 
 from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Object
@@ -65,22 +63,3 @@ def test_the_line_decides_between_equal_names(write: Write) -> None:
     north, south = written(text.encode(), FILE)
     found = [locator.locate(each).document for each in (north, south, replace(south, file=""))]
     assert [each.namespace for each in found if each] == ["north", "south"]
-
-
-@pytest.mark.parametrize("built_by_kustomize", [False, True])
-def test_each_of_many_objects_costs_the_same(write: Write, *, built_by_kustomize: bool) -> None:
-    """However many results there are about one file, it is read once."""
-    number = count()
-
-    def locate(many: int) -> None:
-        # Another text each time, as what was parsed is kept.
-        text = f"# {next(number)}\n" + "".join(config_map(f"c{n}") for n in range(many))
-        tree = write({FILE: text})
-        items = list(written(text.encode(), FILE))
-        if built_by_kustomize:
-            items = [built(f"c{n}") for n in range(many)]
-        locator = Locator(tree)
-        found = [locator.locate(each).document for each in items]
-        assert [each.name for each in found if each] == [f"c{n}" for n in range(many)]
-
-    assert growth(locate, 20) < 2.5

@@ -107,20 +107,6 @@ def test_a_path_of_a_branch_that_may_be_another_is_not_missing(follow: Followed)
     assert "build-failed" in reported(follow(own, OTHER, hints=hints))
 
 
-def test_what_somebody_applied_by_hand_syncs_the_cluster(follow: Followed) -> None:
-    """Its file lies in the directory that it applies, whose kustomization leaves it out."""
-    files = {
-        "clusters/north/ks.yaml": kustomization("cluster", path="./clusters/north", source="home"),
-        "clusters/north/kustomization.yaml": "resources: [apps.yaml]\n",
-        "clusters/north/apps.yaml": kustomization("apps", source="home"),
-        "apps/a.yaml": config_map(),
-    }
-    found = follow(files, OTHER)
-    assert applied(found, "apps")
-    assert found.clusters[0].first.key == "flux-system/cluster"
-    assert reported(found) == []
-
-
 def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed) -> None:
     """`flux push artifact` makes several of one; of Git another address is another repository."""
     team = declared("team", url="oci://example.com/team")
