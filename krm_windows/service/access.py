@@ -77,7 +77,6 @@ class Provider:
 
     issuer: str
     audience: Annotated[str, Field(min_length=1)]
-    keys: str | None = None
     claim: str = "scope"
 
 
@@ -148,7 +147,7 @@ class Access:
         """
         self._ways = ways
         self._tokens = _TokenFile(ways.tokens) if ways.tokens is not None else None
-        self.keys = Keys(ways.provider.issuer, ways.provider.keys) if ways.provider else None
+        self.keys = Keys(ways.provider.issuer) if ways.provider else None
         self._secret = secret or secrets.token_bytes(_SECRET)
 
     def caller(self, request: Request) -> Caller | None:

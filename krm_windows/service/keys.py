@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import jwt
@@ -13,7 +12,7 @@ from jwt.algorithms import AllowedPublicKeys
 
 from krm_windows.forge import http, proxies
 from krm_windows.forge.errors import ForgeError
-from krm_windows.system import addresses, bounded
+from krm_windows.system import addresses
 from krm_windows.system.errors import WorkspaceError
 
 # Of pairs of keys: with a shared secret, whoever checks a token could make one, too.
@@ -46,31 +45,19 @@ class UnreachableError(Exception):
 
 
 class Keys:
-    """The keys of an issuer: from a file, from an address, or as its discovery document says.
+    """The keys of an issuer, where its discovery document says.
 
     They are read by `refresh`, beside whoever calls: nobody waits for the provider.
     """
 
-    def __init__(self, issuer: str, source: str | None) -> None:
-        """Take keys of an issuer.
-
-        Raises WorkspaceError for an address that is not safe, and OSError for a file that cannot be
-        read.
-        """
+    def __init__(self, issuer: str) -> None:
+        """Take keys of an issuer; raises WorkspaceError for an address that is not safe."""
+        addresses.confidential(issuer)
         self._issuer = issuer
-        self._source = source
         self._keys: dict[str | None, _Key] = {}
         # When they were read last, in monotonic seconds, and why they could not be since.
         self._read_at = -math.inf
         self._failure: str | None = "they were not read"
-        for address in (issuer, source):
-            if address is not None and _is_url(address):
-                addresses.confidential(address)
-        if source is None:
-            # They are found by its name.
-            addresses.confidential(issuer)
-        elif not _is_url(source):
-            bounded.read_file(Path(source), most=_MOST)
 
     def claims(self, token: str, audience: str) -> Mapping[str, object]:
         """Return what a token claims, `sub` among it.
@@ -128,25 +115,16 @@ class Keys:
                 self._keys, self._read_at, self._failure = keys, time.monotonic(), None
 
     def _text(self) -> bytes:
-        source = self._source
-        if source is not None and not _is_url(source):
-            return bounded.read_file(Path(source), most=_MOST)
-        if source is None:
-            # OpenID Connect Discovery 1.0, 4.
-            place = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
-            found = http.record(http.parsed(_fetched(place)))
-            # One of several at the same host could name the keys of another (4.3).
-            if http.text(found, "issuer") != self._issuer:
-                raise WorkspaceError(f"{place}: is about another issuer")
-            source = http.text(found, "jwks_uri")
-            # An answer that anybody on the way could forge has no keys.
-            addresses.confidential(source)
+        # OpenID Connect Discovery 1.0, 4.
+        place = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
+        found = http.record(http.parsed(_fetched(place)))
+        # One of several at the same host could name the keys of another (4.3).
+        if http.text(found, "issuer") != self._issuer:
+            raise WorkspaceError(f"{place}: is about another issuer")
+        source = http.text(found, "jwks_uri")
+        # An answer that anybody on the way could forge has no keys.
+        addresses.confidential(source)
         return _fetched(source)
-
-
-def _is_url(source: str) -> bool:
-    """Say whether keys are at an address; else they are in a file."""
-    return "://" in source
 
 
 def _usable(listed: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, _Key]]:

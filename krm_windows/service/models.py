@@ -314,14 +314,6 @@ class Health(_Closed):
     remote: Literal["NotTried", "Reached", "Unreachable"] = _ABSENT
 
 
-def _either(schema: dict[str, Any]) -> None:
-    _without_defaults(schema)
-    text = {"type": "string"}
-    schema["oneOf"] = [
-        {"required": [name], "properties": {name: text}} for name in ("for", "until")
-    ]
-
-
 def _length(text: object) -> timedelta:
     try:
         found = moments.duration(str(text))
@@ -335,21 +327,12 @@ def _length(text: object) -> timedelta:
 _Length = Annotated[
     timedelta,
     PlainValidator(_length),
-    WithJsonSchema(
-        {
-            "type": "string",
-            # Not nothing, such as `0h` or `00d`.
-            "pattern": r"^(?=\d*[dhm\d]*[1-9])(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
-            "examples": ["2h"],
-        }
-    ),
+    WithJsonSchema({"type": "string", "examples": ["2h"]}),
 ]
 
 
 class Override(_Closed):
     """An override that is asked for: `for` or `until` says when it ends."""
-
-    model_config = ConfigDict(json_schema_extra=_either)
 
     state: Literal["open", "closed"]
     reason: str = Field(min_length=1, max_length=500)

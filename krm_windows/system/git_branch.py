@@ -237,10 +237,10 @@ class Branch:
         return list(islice(self.objects.first_parents(commit), count))
 
     def person(self) -> Person | None:
-        """Return whom Git itself would name in a commit; None where nobody is set."""
+        """Return whom Git itself would name in a commit; None where that is nobody, or `<b>`."""
         try:
             found = self.objects.repository.default_signature
-        except KeyError:
+        except (KeyError, ValueError):
             return None
         return Person(found.name, found.email)
 

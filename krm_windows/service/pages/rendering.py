@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
-from starlette.requests import Request
 from starlette.responses import Response
 
 from krm_windows.preview import templating
@@ -75,7 +74,7 @@ def page(
     return _html(template, status, {}, {**common, **values})
 
 
-def refused(problem: Problem, request: Request) -> Response:
+def refused(problem: Problem) -> Response:
     """Answer with a page that says why there is none."""
     template = "problem.html"
     # Who is not known gets no explanation but a way in.
@@ -87,7 +86,6 @@ def refused(problem: Problem, request: Request) -> Response:
         "problem": problem,
         "title": _TITLES.get(problem.status, problem.status.phrase),
         "advice": _ADVICE.get(problem.status, ""),
-        "back": _asked_for(request),
     }
     return _html(template, problem.status, problem.headers, values)
 
@@ -100,23 +98,6 @@ def _html(
 ) -> Response:
     body = environment().get_template(template).render(values)
     return Response(body, status.value, dict(headers), f"{HTML}; charset=utf-8")
-
-
-def _asked_for(request: Request) -> str:
-    """Return the address of the page that was asked for, to be led to once it is known by whom."""
-    # A token that was wrong: the form says where it is to lead.
-    if request.url.path == "/ui/login":
-        return request.query_params.get("next", "")
-    # What was sent is gone, and no page has the address of what takes it.
-    if request.method != "GET":
-        return ""
-    address = request.url.path
-    if request.url.query:
-        address = f"{address}?{request.url.query}"
-    # Without an address, it leads to the first page.
-    if address == "/":
-        return ""
-    return address
 
 
 @cache

@@ -1,11 +1,10 @@
 """The way in and out, and what pages are drawn with: for who is not known yet, too."""
 
-import re
 from http import HTTPStatus
 from mimetypes import guess_type
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Path
 from starlette.responses import RedirectResponse, Response
 
 from krm_windows.service import routing
@@ -15,20 +14,17 @@ from krm_windows.service.pages import rendering
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.problems import Problem
 
-# The first page or one below `/ui/`, of characters that a path and a query have (RFC 3986, 3.3).
-_OWN_PAGE = re.compile(r"/(?:ui/[\w.~!$&'()*+,;=:@%/-]*)?(?:\?[\w.~!$&'()*+,;=:@%/?-]*)?", re.ASCII)
-_Next = Annotated[str, Query(alias="next")]
 router = routing.pages()
 
 
 @router.get("/ui/login")
-def show_login(call: Anybody, back: _Next = "") -> Response:
+def show_login(call: Anybody) -> Response:
     """Show the form to sign in."""
-    return page(call, "login.html", {"problem": None, "back": back})
+    return page(call, "login.html", {"problem": None})
 
 
 @router.post("/ui/login")
-def begin_session(call: Anybody, fields: Fields, back: _Next = "") -> Response:
+def begin_session(call: Anybody, fields: Fields) -> Response:
     """Let a browser in: a cookie for whoever has a token."""
     try:
         cookie = call.service.access.begin_session(fields.get("token", "").strip())
@@ -36,7 +32,7 @@ def begin_session(call: Anybody, fields: Fields, back: _Next = "") -> Response:
         call.service.count_failure(call.request)
         raise
     # With 303 the browser goes on by GET, and a reload sends nothing again (RFC 9110, 15.4.4).
-    response = RedirectResponse(own_page(back), HTTPStatus.SEE_OTHER)
+    response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
     # No script sees it, and no other site has it sent.
     secure = call.windows.settings.tlsByProxy
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure)
@@ -60,14 +56,3 @@ def get_asset(_: Anybody, name: Annotated[str, Path(alias="asset")]) -> Response
             headers = {"Cache-Control": "public, max-age=31536000, immutable"}
             return Response(body, headers=headers, media_type=guess_type(name)[0])
     raise Problem(HTTPStatus.NOT_FOUND, "file not found")
-
-
-def own_page(address: str) -> str:
-    r"""Return the address of a page of ours, the first page for any other.
-
-    A link to the form to sign in may come from anybody, and browsers read `//evil.example`,
-    `/\evil.example` and `https:evil.example` as addresses of other sites (WHATWG URL, 4.4).
-    """
-    if _OWN_PAGE.fullmatch(address):
-        return address
-    return "/"

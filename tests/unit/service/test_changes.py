@@ -49,6 +49,16 @@ def test_a_patch_becomes_one_commit(client: Client, git: Git, repository: Path) 
     assert (repository / "clusters/week.yaml").read_text() == after
 
 
+@pytest.mark.parametrize(("name", "committer"), [("Bot", "Bot"), ("<b>", "krm-windows")])
+def test_whom_git_names_makes_the_commit(
+    name: str, committer: str, client: Client, git: Git
+) -> None:
+    """Or the service, where no commit could have that name."""
+    git("config", "user.name", name)
+    assert patch(client, LATER, read(client).tag).status == 200
+    assert git("log", "-1", "--format=%cn by %an").strip() == f"{committer} by Ada"
+
+
 def test_what_is_read_is_what_was_written(client: Client) -> None:
     """The tag of the answer is that of the policy as it is now."""
     done = patch(client, LATER, read(client).tag)

@@ -124,7 +124,7 @@ def test_who_vouches_for_an_issuer(
     if is_trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     secure.name = secure.address = secure.address.replace("localhost", host)
-    found = Keys(secure.address, None)
+    found = Keys(secure.address)
     if is_trusted and host == "localhost":
         assert claims(found, secure.token())["sub"] == "u1"
     else:
@@ -148,15 +148,15 @@ def test_a_key_that_is_for_something_else_signs_nothing(
     """A provider may publish keys to encrypt for it beside those it signs with (RFC 7517, 4.2)."""
     issuer.key.update(purpose)
     with pytest.raises(UnreachableError, match="none of the keys signs"):
-        claims(Keys(issuer.address, None), issuer.token())
+        claims(Keys(issuer.address), issuer.token())
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"])
 def test_a_key_need_not_say_its_algorithm(algorithm: str, issuer: Issuer) -> None:
     """It is optional (RFC 7517, 4.4), and a key that says it is for that one alone."""
-    assert claims(Keys(issuer.address, None), issuer.token(algorithm))["sub"] == "u1"
+    assert claims(Keys(issuer.address), issuer.token(algorithm))["sub"] == "u1"
     issuer.key["alg"] = algorithm
-    found = Keys(issuer.address, None)
+    found = Keys(issuer.address)
     assert claims(found, issuer.token(algorithm))["sub"] == "u1"
     other = "RS256" if algorithm != "RS256" else "PS256"
     with pytest.raises(UntrustedError):
@@ -177,7 +177,7 @@ def test_a_key_need_not_say_its_algorithm(algorithm: str, issuer: Issuer) -> Non
 )
 def test_a_token_of_another_type_does_not_count(kind: str, counts: bool, issuer: Issuer) -> None:  # noqa: FBT001
     """The same key signs what ends a session, for the same audience (RFC 8725, 3.11)."""
-    found = Keys(issuer.address, None)
+    found = Keys(issuer.address)
     if counts:
         assert claims(found, issuer.token(typ=kind))["sub"] == "u1"
         return
@@ -189,7 +189,7 @@ def test_what_is_found_is_about_the_issuer(issuer: Issuer) -> None:
     """One tenant's document does not name another's keys (OpenID Connect Discovery 1.0, 4.3)."""
     issuer.name = f"{issuer.address}/other"
     with pytest.raises(UnreachableError, match="another issuer"):
-        claims(Keys(issuer.address, None), issuer.token())
+        claims(Keys(issuer.address), issuer.token())
 
 
 def test_a_provider_out_of_reach_is_not_the_callers_fault(
@@ -214,7 +214,7 @@ def test_keys_that_are_known_outlast_a_provider_that_is_gone(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For a while; nobody who calls waits for it, or has it asked."""
-    found = Keys(issuer.address, None)
+    found = Keys(issuer.address)
     with pytest.raises(UnreachableError, match="were not read"):
         found.claims(issuer.token(), AUDIENCE)
     assert claims(found, issuer.token())
@@ -233,7 +233,7 @@ def test_keys_that_are_known_outlast_a_provider_that_is_gone(
 
 def test_a_key_that_is_withdrawn_counts_no_longer(issuer: Issuer) -> None:
     """Once the keys are read again."""
-    found = Keys(issuer.address, None)
+    found = Keys(issuer.address)
     old = issuer.token()
     assert claims(found, old)
     issuer.key["kid"] = "k2"

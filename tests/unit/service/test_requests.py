@@ -61,17 +61,12 @@ def _refused(keys: Keys) -> None:
         keys.claims(NO_KEY, "krm-windows")
 
 
-def _ask_for_keys(address: str, folder: Path) -> None:
-    assert folder
-    _refused(Keys(address, f"{address}/keys"))
-
-
 def _discover(address: str, folder: Path) -> None:
     assert folder
-    _refused(Keys(address, None))
+    _refused(Keys(address))
 
 
-WAYS = (_propose, _ask_for_keys, _discover)
+WAYS = (_propose, _discover)
 
 
 @pytest.mark.parametrize("ask", WAYS)
