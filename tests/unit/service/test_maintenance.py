@@ -1,14 +1,10 @@
 """A repository that is served for years does not grow without bound."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from krm_windows.service import application
-from krm_windows.service.access import Access, Ways
 
 Serve = Any
 Git = Any
@@ -56,53 +52,3 @@ def test_objects_are_packed_where_git_finds_them_too_many(
     git("fsck", "--strict")
     changed(client, CHANGES)
     assert client.ask("GET", PATH).json()["spec"]["windows"]["week"]["closes"] == "Fri 12:00"
-
-
-@pytest.mark.slow  # makes many commits
-def test_nothing_is_packed_while_a_change_is_made(serve: Serve, repository: Path, git: Git) -> None:
-    """Whatever the operator has set: a change would take as long as that."""
-    git("config", "gc.auto", "1")
-    client = serve()
-    counts = [loose(repository)]
-    for number in range(CHANGES):
-        changed(client, number)
-        counts.append(loose(repository))
-    assert counts == sorted(set(counts))
-
-
-@pytest.mark.slow
-def test_it_is_done_now_and_then(
-    serve: Serve, repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While the service runs, without anybody's asking."""
-    git("config", "gc.auto", "1")
-    monkeypatch.setattr(application, "_MAINTAIN_SECONDS", 0.01)
-    client = serve()
-    for number in range(CHANGES):
-        changed(client, number)
-    before = loose(repository)
-    made = application.make(client.windows, Access(Ways()))
-
-    async def run() -> None:
-        messages = [{"type": "lifespan.startup"}]
-        stop = asyncio.Event()
-
-        async def receive() -> Any:  # noqa: ANN401 - ASGI's
-            if messages:
-                return messages.pop()
-            await stop.wait()
-            return {"type": "lifespan.shutdown"}
-
-        async def send(_: Any) -> None:  # noqa: ANN401 - ASGI's
-            await asyncio.sleep(0)
-
-        task = asyncio.create_task(made({"type": "lifespan"}, receive, send))
-        for _ in range(1000):
-            await asyncio.sleep(0.02)
-            if loose(repository) < before / 2:
-                break
-        stop.set()
-        await task
-
-    asyncio.run(run())
-    assert loose(repository) < before / 2

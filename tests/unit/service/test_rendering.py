@@ -129,48 +129,6 @@ def page(client: Any, query: str = "") -> str:  # noqa: ANN401
     return unescape(text)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "layout",
-    [("clusters/windows", "--cluster", "north", "--flux-kustomization", "template.yaml")],
-)
-def test_what_is_delivered_by_itself_follows(
-    serve: Serve,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    repository: Path,
-    layout: tuple[str, ...],
-) -> None:
-    """Each namespace of targets has a directory: one is written where it is new."""
-    file = repository / "clusters/week.yaml"
-    shop = "{kind: Kustomization, namespace: shop, names: [web]}"
-    file.write_text(file.read_text().replace("names: [apps]}]", f"names: [apps]}}, {shop}]"))
-    file.write_text(
-        file.read_text().replace("spec:\n", "spec:\n  crossNamespaceTargets: Allow\n", 1)
-    )
-    delivering = APPS.replace("name: apps", "name: windows", 1).replace("./apps", f"./{layout[0]}")
-    (repository / "template.yaml").write_text(delivering)
-    render(*layout)
-    assert list((repository / layout[0]).rglob("namespace-shop"))
-    client = serve(renew=rendered.renew)
-    targets: list[object] = [
-        {"kind": "Kustomization", "names": ["apps"]},
-        {"kind": "Kustomization", "namespace": "shop", "names": ["web"]},
-        {"kind": "Kustomization", "namespace": "store", "names": ["web"]},
-    ]
-    done = client.ask(
-        "PATCH", POLICY_PATH, {"spec": {"targets": targets}}, if_match="*", content_type=MERGE
-    )
-    assert done.status == 200, done.body
-    assert any("namespace-store/" in path for path in changed(git))
-    there = {path.name for path in (repository / layout[0]).rglob("namespace-*")}
-    assert there == {"namespace-shop", "namespace-store"}
-    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
-    assert git("status", "--porcelain") == ""
-    assert stale(client) == [False]
-    render(*layout, "--check")
-
-
 def test_what_is_stale_or_unknown_is_said(
     serve: Serve,
     git: Git,

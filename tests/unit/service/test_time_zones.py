@@ -1,6 +1,5 @@
 """Now and today on twelve clusters in twelve time zones, by REST and on the pages."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -136,21 +135,6 @@ def test_overrides_on_the_page_of_a_cluster_are_its_own(file: Path, git: Git, se
     every = page(client, PAGE).partition('id="overrides-title"')[2]
     assert "from the first cluster to the last" in every
     assert "berlins" in every
-
-
-OUTSIDE = r'class="outside" x="([\d.]+)%" width="([\d.]+)%"'
-
-
-def test_rows_end_where_their_days_end(file: Path, serve: Serve) -> None:
-    """A weekend behind them was not worked out: drawn, it would look closed."""
-    assert file
-    said = page(serve(at=EVENING), f"{PAGE}?days=4")
-    blank = [
-        [(float(left), float(width)) for left, width in re.findall(OUTSIDE, row)]
-        for row in said.split('<svg class="track-svg"')[1:]
-    ]
-    # Five days are drawn. In America the last is no more among them, elsewhere the first is not.
-    assert {tuple(places) for places in blank} == {((80.0, 20.0),), ((0.0, 20.0),)}
 
 
 def test_the_page_without_a_cluster_is_of_all(file: Path, git: Git, serve: Serve) -> None:
