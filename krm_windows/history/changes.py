@@ -1,13 +1,13 @@
 """The changes of a branch: commits of a period that touch some paths."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import product
 
 from krm_windows import patterns
 from krm_windows.history.simulation import CommittedChange
 from krm_windows.preview.clock import instant
-from krm_windows.system.git_history import Changed, History
+from krm_windows.system.git_history import History
 
 
 def changes(
@@ -27,16 +27,16 @@ def changes(
     # Of all of the repository Git need not compare any trees.
     if globs or history.prefix:
         steps = history.changed(commits)
-        commits = [commit for commit, changed in steps if _touch(changed, globs)]
+        commits = [commit for commit, paths in steps if _touch(paths, globs)]
     # As `git log --date-order` has it; two of one second stay as the branch has them.
     for commit in sorted(commits, key=lambda each: each.committed):
         at = datetime.fromtimestamp(commit.committed, UTC)
         yield CommittedChange(commit.name, at, commit.author, commit.subject)
 
 
-def _touch(changed: Iterable[Changed], globs: Sequence[str]) -> bool:
+def _touch(paths: Sequence[str], globs: Sequence[str]) -> bool:
     # `apps` and `apps/` are a directory, too, as they are for `git log -- apps`.
     plain = [pattern.rstrip("/") for pattern in globs]
     every = (*plain, *(f"{each}/*" for each in plain))
-    pairs = product(every, (each.path for each in changed))
-    return any(patterns.matches(*pair) for pair in pairs) if globs else any(changed)
+    pairs = product(every, paths)
+    return any(patterns.matches(*pair) for pair in pairs) if globs else bool(paths)

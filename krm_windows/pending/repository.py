@@ -93,11 +93,8 @@ def _touching(
     history: History, commits: Iterable[Commit], files: frozenset[str]
 ) -> tuple[Commit, ...]:
     """Return those of some commits that change a file among these."""
-    found = []
-    for commit, changed in history.changed(commits):
-        if not files.isdisjoint([each.path for each in changed]):
-            found.append(commit)
-    return tuple(found)
+    steps = history.changed(commits)
+    return tuple(commit for commit, paths in steps if not files.isdisjoint(paths))
 
 
 def is_in(cluster: Cluster, target: Target) -> bool:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import zones
 from krm_windows.schedule.table import rules_of
-from krm_windows.schedule.timeline import Followed, Segment, openings, timeline
+from krm_windows.schedule.timeline import Followed, openings, timeline
 from krm_windows.schedule.timetable import Timetable
 
 _MINUTE = timedelta(minutes=1)
@@ -140,7 +140,8 @@ def _swept(
         is_open = states[1].get(start, is_open)
         # Another rule that decides the same changes nothing for who waits for a window.
         if was_open != is_open and start < ends:
-            was, now = (_during(each, start, min(end, ends)) for each in (old, new))
+            # Without an edge in between each has one segment, with the rules of just this time.
+            [was], [now] = (timeline(each, start, min(end, ends)) for each in (old, new))
             yield ChangedPeriod(
                 start, min(end, ends), is_open, was.rules, now.rules, goes_on=end > ends
             )
@@ -159,13 +160,3 @@ def _states(
         if closes < ends:
             found[closes] = False
     return found
-
-
-def _during(
-    timetable: Followed,
-    begins: datetime,
-    ends: datetime,
-) -> Segment:
-    """Return the one segment of an interval without edges, with the rules of just this time."""
-    [segment] = timeline(timetable, begins, ends)
-    return segment

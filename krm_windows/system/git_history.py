@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_objects import Commit, Node, Objects
+from krm_windows.system.git_objects import Commit, Objects
 
 # What one commit may have changed.
 _CHANGED = 1_000_000
@@ -21,18 +21,6 @@ _LARGEST = 4 << 20
 # By Git's own measure, a file was renamed if half of its content is the same (git-diff(1),
 # --find-renames).
 _SAME = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A path that a commit changed, from the directory that was opened.
-
-    `before` and `after` are the objects of its content, None where it was no plain file.
-    """
-
-    path: str
-    before: str | None
-    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +39,13 @@ class History:
     commits: tuple[Commit, ...]
     is_cut: bool
 
-    def changed(self, commits: Iterable[Commit]) -> Iterator[tuple[Commit, tuple[Changed, ...]]]:
+    def changed(self, commits: Iterable[Commit]) -> Iterator[tuple[Commit, tuple[str, ...]]]:
         """Yield some commits, each with the paths below the directory that it changed."""
         for commit in commits:
             before = self.objects.tree(commit.parent, self.prefix) if commit.parent else None
             after = self.objects.tree(commit.name, self.prefix)
             found = self.objects.differences(before, after, _CHANGED)
-            yield commit, tuple(Changed(path, _file(was), _file(now)) for path, was, now in found)
+            yield commit, tuple(path for path, _, _ in found)
 
     def between(self, old: str, new: str) -> list[Commit]:
         """Return the commits that `new` has and `old` has not, the newest first.
@@ -148,10 +136,6 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
     commits = tuple(objects.first_parents(newest))
     is_cut = commits[-1].name in objects.shallow
     yield History(objects, directory, layout.top, objects.prefix, commits, is_cut)
-
-
-def _file(node: Node | None) -> str | None:
-    return node.name if node is not None and node.is_file else None
 
 
 def _likeness(old: bytes, new: bytes) -> float:
