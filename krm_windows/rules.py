@@ -192,7 +192,7 @@ KUBECTL_FIELD = _error(
     "kubectl-field", "The actuator `Kubectl` does not support this field; `Gate` does."
 )
 KUBECTL_UNION = _error(
-    "kubectl-union", "No weekly schedules fire at exactly these edges; `Gate` needs none."
+    "kubectl-union", "No cron schedules fire at exactly these edges; `Gate` needs none."
 )
 KUBECTL_DEADLINE = _error("kubectl-deadline", "A late Job of one edge would undo the next.")
 KUBECTL_CLOCK_CHANGE = _error(

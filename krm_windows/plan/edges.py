@@ -1,16 +1,19 @@
 """The edges of the actuator `Kubectl`: when a CronJob opens the targets, and when one closes them.
 
 Its CronJobs act, so an edge that is inside another window must not fire: what is emitted are the
-edges of the union of all windows, which is worked out over a week. So windows have to be weekly;
-others are refused, with the advice to use `Gate`.
+edges of the union of all windows. If all windows are weekly, the union is worked out over a week;
+otherwise the windows' own edges have to be those of the union already. What no schedule of edges
+keeps is refused, with the advice to use `Gate`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from itertools import chain, pairwise, product
+from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from krm_windows import rules
+from krm_windows.gate.table import Table
+from krm_windows.plan import covering
 from krm_windows.plan.grouping import grouped
 from krm_windows.plan.triggers import Edge, Trigger, Wording
 from krm_windows.results import Result
@@ -26,6 +29,8 @@ AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
 MOST_PATIENCE = timedelta(minutes=5)
 LEAST_PATIENCE = timedelta(minutes=1)
 _MINUTE = timedelta(minutes=1)
+# The day before is that from which the first edge is seen.
+_AUDITED_DAYS = range(AUDITED[0].toordinal() - 1, AUDITED[1].toordinal())
 _SUNDAY = 14  # an ordinal; any one, for weekly windows on a clock that never changes
 _WEEK = range(_SUNDAY, _SUNDAY + 7)
 GATE = "the actuator Gate keeps it"
@@ -101,17 +106,37 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
         path="spec.actuator.type",
         current="Kubectl",
     )
-    refused = list(chain.from_iterable(map(_refused, timetable.windows)))
-    found = Edges(results=tuple(refused)) if refused else _weekly(timetable, wording)
+    found = _of_windows(timetable, wording)
     return found._replace(results=(resumes, *found.results))
 
 
+def _of_windows(timetable: Timetable, wording: Wording) -> Edges:
+    refused: list[Result] = []
+    for window in timetable.windows:
+        refused.extend(_refused(window))
+    if refused:
+        return Edges(results=tuple(refused))
+    # Over a week the union is exact, and its edges can be given any schedules that are needed.
+    if all(window.is_weekly for window in timetable.windows):
+        return _weekly(timetable, wording)
+    return _as_they_are(timetable, wording)
+
+
 def _refused(window: Rule) -> Iterator[Result]:
-    """Refuse what is not every week: only of weekly windows the union has schedules."""
+    """Refuse what no schedule says.
+
+    A date has a year, and a weekday of the month takes both day fields.
+    """
     for name, value in (("opens", window.begins), ("closes", window.ends)):
-        if isinstance(value, datetime) or (isinstance(value, Recurrence) and not value.is_weekly):
-            message = f"must be the same every week, so no date and no day of a month: {GATE}"
-            yield _error(f"{window.name}.{name}", message)
+        path = f"{window.name}.{name}"
+        if isinstance(value, datetime):
+            yield _error(path, f"happens once, and a cron schedule has no year: {GATE}")
+        elif isinstance(value, Recurrence) and (value.nth is not None or value.shift):
+            yield _error(
+                path,
+                "is an nth day of a month, and a cron schedule with both day fields matches "
+                f"either of them: {GATE}",
+            )
 
 
 def _weekly(timetable: Timetable, wording: Wording) -> Edges:
@@ -132,8 +157,7 @@ def _weekly(timetable: Timetable, wording: Wording) -> Edges:
         results.append(_error("windows", message))
     week = sorted(opens | closes)
     # After the last edge of a week comes the first of the next.
-    gap = min(after - before for before, after in pairwise([*week, week[0] + len(_WEEK) * DAY]))
-    return _patient(triggers, timedelta(minutes=gap), results)
+    return _patient(triggers, _shortest([*week, week[0] + len(_WEEK) * DAY]), results)
 
 
 def _of_week(windows: Iterable[Rule]) -> tuple[frozenset[int], frozenset[int]]:
@@ -141,12 +165,21 @@ def _of_week(windows: Iterable[Rule]) -> tuple[frozenset[int], frozenset[int]]:
     days = range(_WEEK.start - 1, _WEEK.stop)
     opens: set[int] = set()
     closes: set[int] = set()
-    # On a wall clock that never changes.
-    union = table.make(Timetable("", "", windows=tuple(windows)), UTC, days).table
-    for day, begins, ends in table.edges(union):
+    for day, begins, ends in table.edges(_union(windows, days)):
         opens.update((day - _SUNDAY) * DAY + minute for minute in bits.numbers(begins))
         closes.update((day - _SUNDAY) * DAY + minute for minute in bits.numbers(ends))
     return frozenset(opens), frozenset(closes)
+
+
+def _union(windows: Iterable[Rule], days: range) -> Table:
+    """Return when windows are open, on a wall clock that never changes."""
+    return table.make(Timetable("", "", windows=tuple(windows)), UTC, days).table
+
+
+def _shortest(edges: Iterable[int]) -> timedelta:
+    """Return the shortest time between two of some minutes in order."""
+    gaps = (later - edge for edge, later in pairwise(edges))
+    return timedelta(minutes=min(gaps, default=DAY))
 
 
 def _parted(parts: Iterable[Trigger | Result]) -> tuple[tuple[Trigger, ...], list[Result]]:
@@ -238,6 +271,84 @@ def _schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:
         hour_field = cron.field(hours, range(24))
         weekday_field = cron.field(weekdays, range(7))
         yield first, f"{minute_field} {hour_field} * * {weekday_field}"
+
+
+def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
+    """Take the edges of windows that are not weekly, and prove them those of their union."""
+    own: list[Trigger | Result] = []
+    for window in timetable.windows:
+        own.extend(_own(timetable, window, wording))
+    triggers, results = _parted(own)
+    if results:
+        return Edges(results=tuple(results))
+    return _proven(timetable, triggers)
+
+
+def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
+    """Hold the schedules against the union of the windows, by the minute of audited years."""
+    fired = {suspends: _fired(triggers, suspends=suspends) for suspends in (False, True)}
+    found: list[int] = []
+    for day, opens, closes in table.edges(_union(timetable.windows, _AUDITED_DAYS)):
+        # A bit that only one side has: an edge that no CronJob meets, or a run at no edge.
+        odd = opens ^ fired[False].get(day, 0) | closes ^ fired[True].get(day, 0)
+        if odd:
+            at = bits.moment(day, bits.first(odd))
+            message = (
+                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M} "
+                f"{timetable.time_zone}: {GATE}"
+            )
+            return Edges(results=(_error("windows", message),))
+        found += [day * DAY + minute for minute in bits.numbers(opens | closes)]
+    return _patient(triggers, _shortest(found), [])
+
+
+def _fired(triggers: Iterable[Trigger], *, suspends: bool) -> dict[int, int]:
+    """Return the minutes of audited days at which schedules fire, as bits.
+
+    On a wall clock that never changes, a schedule fires exactly when its fields say.
+    """
+    found: dict[int, int] = {}
+    for trigger in triggers:
+        recurrence = cron.parse(trigger.schedule).recurrence
+        # Only `@every` is none, which no policy may have.
+        if recurrence is None:
+            raise TypeError(trigger.schedule)
+        if trigger.suspends is suspends:
+            for day in recurrence.named(_AUDITED_DAYS):
+                found[day] = found.get(day, 0) | recurrence.times
+    return found
+
+
+def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[Trigger | Result]:
+    """Yield a CronJob for either edge of a window, or why there can be none."""
+    for edge in (OPENS, CLOSES):
+        # What the policy has written as cron stays as a person wrote it.
+        written = wording.schedules.get((window.name, edge.field))
+        schedule = written or _exact(window, edge)
+        if schedule is None:
+            message = (
+                "is on another day than its beginning, which days of the month cannot express: "
+                f"{GATE}"
+            )
+            yield _error(edge.path(window), message)
+            continue
+        yield edge.trigger(window, schedule, [window.name], timetable=timetable, wording=wording)
+
+
+def _exact(window: Rule, edge: _WindowEdge) -> str | None:
+    """Return the schedule of one end of a window, None if none fires exactly then."""
+    value = edge.value(window)
+    if isinstance(value, Recurrence):
+        return covering.cover(value, covering.moments(value))
+    # What is dated was refused before.
+    if not isinstance(window.begins, Recurrence) or not isinstance(value, time | timedelta):
+        return None
+    at = covering.ends_of(covering.moments(window.begins), value)
+    # An end on another day needs the day fields moved, and of "the 31st, a day later" none is.
+    if any(moment // DAY for moment in at):
+        return None
+    # That it fires at no other minute is proven with all of them.
+    return covering.cover(window.begins, at)
 
 
 def _patient(

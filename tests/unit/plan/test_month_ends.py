@@ -140,4 +140,4 @@ def test_kubectl_has_no_gate_that_decides() -> None:
     results = call(wire(config=text)).results
     found = [each["message"] for each in results if each["severity"] == "error"]
     assert len(found) == 1
-    assert "must be the same every week" in found[0]
+    assert "is an nth day of a month" in found[0]
