@@ -12,6 +12,7 @@ from krm_windows import rules
 from krm_windows.policy import moments, phrases, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role
+from krm_windows.preview import explanation
 from krm_windows.schedule.recurrence import Recurrence
 
 FIELDS = {
@@ -233,7 +234,8 @@ def _table(examples: tuple[str, ...]) -> str:
 def _row(text: str) -> str:
     value = moments.parse(text, Role.END).value
     # A date says what it means.
-    return f"- `{text}`" + (f": {phrases.days(value)}\n" if isinstance(value, Recurrence) else "\n")
+    meaning = f": {explanation.recurring(value)}" if isinstance(value, Recurrence) else ""
+    return f"- `{text}`{meaning}\n"
 
 
 def _durations() -> Iterator[str]:

@@ -5,6 +5,7 @@ A sentence for each rule, every moment as it is resolved, and what wins over wha
 
 from collections.abc import Iterator
 from datetime import UTC, time, tzinfo
+from itertools import product
 
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.moments import Value
@@ -15,6 +16,8 @@ from krm_windows.preview.clock import shown, stamp
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
 from krm_windows.schedule.timetable import Timetable
+
+_FEW = 6  # so many times a day are listed
 
 
 def render(policy: WindowPolicy, timetable: Timetable) -> str:
@@ -33,15 +36,21 @@ def render(policy: WindowPolicy, timetable: Timetable) -> str:
 def _words(value: Value, zone: tzinfo) -> str:
     match value:
         case Recurrence():
-            # As the cluster has it: the minutes, the hours, and the days that they are of.
-            minutes = _field("minute", value.minutes, EVERY_MINUTE)
-            hours = _field("hour", value.hours, EVERY_HOUR)
-            return f"{minutes}; {hours}; {days(value)}"
+            return recurring(value)
         case time():
             return f"the first {value:%H:%M} after its own beginning"
     at = wallclock.utc(value, zone)
     # `Mon 2026-12-14 08:00, the instant 2026-12-14T07:00:00Z`.
     return f"{shown(at, zone)}, the instant {stamp(at, UTC).replace('+00:00', 'Z')}"
+
+
+def recurring(value: Recurrence) -> str:
+    """Say times and their days, `08:00; Monday`; or more by their fields as cron has them."""
+    times = [f"{hour:02}:{minute:02}" for hour, minute in product(value.hours, value.minutes)]
+    if len(times) <= _FEW:
+        return f"{', '.join(sorted(times))}; {days(value)}"
+    minutes = _field("minute", value.minutes, EVERY_MINUTE)
+    return f"{minutes}; {_field('hour', value.hours, EVERY_HOUR)}; {days(value)}"
 
 
 def _field(name: str, numbers: frozenset[int], every: frozenset[int]) -> str:
