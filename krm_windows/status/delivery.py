@@ -3,9 +3,8 @@
 What is written and rendered here may not have been pushed, or not applied.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
 
 from krm_windows.emit import configmap, names
 from krm_windows.gate import timetable
@@ -13,32 +12,27 @@ from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan
-from krm_windows.preview.clock import shown
-from krm_windows.status.objects import LiveObject, entries, instant, is_of_gate
+from krm_windows.status.objects import LiveObject, is_of_gate
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """The windows that a cluster has, compared with a policy.
 
-    `current` is whether they are the policy's, None where nobody could say. `changed` is when they
-    were last changed in the cluster (UTC), None where it has none or where that is not known.
+    `current` is whether they are the policy's, None where nobody could say.
     """
 
     current: bool | None = None
-    changed: datetime | None = None
     exists: bool = False
 
-    def words(self, zone: tzinfo) -> str:
+    @property
+    def words(self) -> str:
         """Say it to a person."""
         if self.current is None:
             return "unknown which windows it has, as nobody has read its ConfigMaps"
         if not self.exists:
             return "no windows of this policy: they have not been applied"
-        windows = "the same windows" if self.current else "other windows"
-        if self.changed:
-            windows += f", since {shown(self.changed, zone)}"
-        return windows
+        return "the same windows" if self.current else "other windows"
 
 
 UNKNOWN = Delivery()
@@ -63,8 +57,7 @@ def compare(plan: Plan, objects: Sequence[LiveObject], *, has_asked: bool) -> De
         }
     if not own:
         return Delivery(current=False if has_asked else None)
-    changed = max(filter(None, map(_changed, own)), default=None)
-    return Delivery(current, changed, exists=True)
+    return Delivery(current, exists=True)
 
 
 def _read(text: str) -> Timetable | None:
@@ -82,14 +75,3 @@ def _schedules(cron_jobs: Iterable[LiveObject]) -> dict[object, tuple[object, ob
         )
         for each in cron_jobs
     }
-
-
-def _changed(live: LiveObject) -> datetime | None:
-    """Return when somebody last changed an object, as its managed fields say."""
-    times = [
-        instant(dig(each, "time"))
-        for each in entries(live, "metadata", "managedFields")
-        # The status of a CronJob changes with each run.
-        if isinstance(each, Mapping) and not each.get("subresource")
-    ]
-    return max(filter(None, times), default=instant(dig(live, "metadata", "creationTimestamp")))

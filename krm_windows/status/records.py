@@ -22,7 +22,6 @@ def status(report: Report, at: datetime, asked: datetime | None = None) -> Recor
         "asDesired": report.as_desired,
         # Whether the cluster has the windows of this file; null where that is not known.
         "delivered": report.delivery.current,
-        "deliveredAt": stamp_or_none(report.delivery.changed, tz),
         "askedAt": stamp_or_none(asked, tz),
         "stopped": report.stopped,
         # Null once a run has succeeded again.

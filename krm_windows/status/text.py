@@ -32,7 +32,7 @@ def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
     columns (0: as wide as it likes), each target has a line for each of its cells.
     """
     said = sentences.state(report.timetable, report.decision, where.policy).splitlines()
-    delivery = f"{where.cluster}: {report.delivery.words(report.timetable.zone)}"
+    delivery = f"{where.cluster}: {report.delivery.words}"
     head = wrapped("\n".join([*said, escape.line(delivery)]), width)
     lines = [head, "", *_table(report, at, width)]
     lines += map(escape.line, report.stopped)
@@ -47,7 +47,7 @@ def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
 def missing(report: Report) -> Iterator[str]:
     """Yield what of the policy the cluster does not have yet; nothing where all is there."""
     if not report.delivery.current:
-        yield f"in the cluster: {report.delivery.words(report.timetable.zone)}"
+        yield f"in the cluster: {report.delivery.words}"
     yield from report.stopped
     if not report.rows:
         yield _NO_TARGETS

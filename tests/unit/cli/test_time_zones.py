@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 from effort import mostly_slow
-from repositories import pair
 from twelve_zones import BASE, INSTANTS, POLICY, ZONES, local
 
 from krm_windows.cli import inputs, times
@@ -235,25 +234,6 @@ def test_holidays_are_of_this_year_and_the_next_wherever_it_is_read(
     assert {year for year in range(2000, 2050) if f'"{year}-' in printed} == wanted
 
 
-@pytest.mark.slow
-def test_old_suspensions_are_taken_over_until_a_day_of_the_policys_clock(
-    tmp_path: Path, now: datetime
-) -> None:
-    """It is a date in the policy, and so one of its zone."""
-    for cluster, zone in ZONES.items():
-        fleet = tmp_path / cluster
-        fleet.mkdir()
-        for name, text in pair("0 8 * * 1", "0 17 * * 4").items():
-            (fleet / name).write_text(text.replace("Etc/UTC", zone))
-        out = tmp_path / f"{cluster}-out"
-        assert main(["migrate", str(fleet), "--output-dir", str(out)]) == 0
-        [written] = out.glob("*.yaml")
-        spec = yaml.safe_load(written.read_text())["spec"]
-        assert spec["timeZone"] == zone
-        day = local(now + timedelta(days=30), cluster).date()
-        assert str(spec["adoptUntil"]) == str(day), cluster
-
-
 @pytest.mark.slow  # thirty-six audits of ten years each
 @pytest.mark.parametrize(
     ("field", "entry"),
@@ -293,33 +273,6 @@ def test_what_still_holds_on_a_cluster_has_not_ended(
             end = datetime(2026, 11, 25, 18, tzinfo=ZoneInfo(ZONES[cluster]))
             if end > at:
                 assert not any("ended at" in one["message"] for one in each["results"]), cluster
-
-
-@pytest.mark.slow  # twelve audits of ten years each
-def test_each_time_in_a_finding_has_its_zone(
-    policy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of the cluster that it was found on; whatever rule says it."""
-    policy.write_text(
-        POLICY.replace(
-            "  windows:\n",
-            "  windows:\n    short: {opens: Sun 20:00, duration: 1m}\n"
-            "    odd: {opens: Fri 01:00, closes: Sat 03:00}\n"
-            "    night: {opens: Sun 02:30, duration: 15m}\n"
-            "    lost: {opens: Mon 09:00, duration: 10m}\n"
-            "    gone: {opens: 2020-01-01T08:00, duration: 2h}\n",
-        )
-        + "  freezes:\n    cut: {starts: 2026-12-01T12:00, ends: 2026-12-02T12:00, reason: r}\n"
-        "    long: {starts: 2027-03-01, ends: 2027-04-30, reason: r}\n"
-    )
-    fired: set[str] = set()
-    for report in said(capsys, "check", policy, "--all-clusters", "--from", "2026-11-25"):
-        [cluster] = report["clusters"]
-        for result in report["results"]:
-            if "date" in result["tags"]:
-                fired.add(result["tags"]["rule"])
-                assert ZONES[cluster] in result["message"]
-    assert len(fired) > 5, fired
 
 
 @pytest.mark.parametrize("command", ["state", "calendar", "explain"])
