@@ -5,7 +5,7 @@ other releases may be opened while it should be closed. Facts in, results out: w
 which policies are in force in one cluster.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -108,14 +108,6 @@ def doubt(own: Claim, others: Iterable[Claim], rule: Rule) -> Iterator[Result]:
     for other in others:
         for conflict in disputed(own, other):
             yield _result(rule, own, other, conflict._replace(must=must))
-
-
-def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
-    """Yield what each of some policies of one cluster has in common with those before it."""
-    for index, own in enumerate(claims):
-        # With those before it only, so that each pair is reported once.
-        for result in conflicts(own, claims[:index]):
-            yield own, result
 
 
 def _result(rule: Rule, own: Claim, other: Claim, conflict: Conflict) -> Result:

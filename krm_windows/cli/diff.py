@@ -4,22 +4,15 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from krm_windows import rules
-from krm_windows.checks.repository import removal
 from krm_windows.cli import forges, inputs, output, previews, report, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.flux.model import ObjectIdentity
-from krm_windows.gateable import group_of
-from krm_windows.inventory import about
-from krm_windows.krm import KubeObject
-from krm_windows.plan.timetable import shipped
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
-from krm_windows.preview.successions import Succession, successions
-from krm_windows.preview.versions import Source, once
+from krm_windows.preview.successions import successions
+from krm_windows.preview.versions import Source
 from krm_windows.results import Result, sort
 
 
@@ -55,31 +48,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if pairs:
         period = times.period(arguments)
         every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]
-        results += about(new.config, _removed(pairs, items))
         _show(every, results, arguments)
         if arguments.comment is not None:
             _comment(every, results, arguments)
     located = _located(results, old, new, arguments)
     return report.show(located, strict=arguments.strict)
-
-
-def _removed(pairs: Sequence[Succession], items: Sequence[KubeObject]) -> list[Result]:
-    """Return which targets are gated no more and are not among the resources, given such a kind."""
-    seen = {(group_of(each.api_version), each.kind, each.namespace, each.name) for each in items}
-    alike = {identity[:3] for identity in seen}
-    found: list[Result] = []
-    for pair in pairs:
-        gated = {ObjectIdentity.of_target(target) for target in pair.new.timetable.targets}
-        for target in map(ObjectIdentity.of_target, pair.old.timetable.targets):
-            is_gone = target not in seen and target not in gated and target[:3] in alike
-            when = removal.opening(shipped(pair.old.timetable), times.now())
-            if is_gone and when and target[:2] in removal.KINDS:
-                message = (
-                    f"{target} is removed: unless this is merged while the policy is open, what it "
-                    f"applied stays in the cluster; {when} ({removal.PAGE})"
-                )
-                found.append(rules.TARGET_REMOVED.result(message, path="spec.targets"))
-    return once(found)
 
 
 def _located(

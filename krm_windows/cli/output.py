@@ -99,30 +99,23 @@ def _columns() -> int:
 
 def log(message: str) -> None:
     """Say on standard error, in one line, why something was not done."""
-    _say_words(f"krm-windows: {escape.line(message)}")
+    _log(f"krm-windows: {escape.line(message)}\n")
 
 
 def log_record(record: Mapping[str, object]) -> None:
     """Say on standard error, as JSON in one line, what was done and by whom."""
-    _say(escape.json_line(dict(record)))
+    sys.stderr.write(f"{escape.json_line(dict(record))}\n")
     sys.stderr.flush()
 
 
 def log_results(results: Sequence[Result]) -> None:
     """Say on standard error what was found, a line for each."""
-    if not results:
-        return
-
-    _log_findings("".join(f"{escape.line(str(result))}\n" for result in results))
+    _log("".join(f"{escape.line(str(result))}\n" for result in results))
 
 
 def log_unreadable(location: str, message: str) -> None:
     """Say on standard error why a file cannot be read, in one line, as findings do."""
-    _log_findings(f"{escape.line(f'{location}: [error] {message} ({RULE.id})')}\n")
-
-
-def _log_findings(page: str) -> None:
-    sys.stderr.write(_for_terminal(page) if logs_to_terminal() else page)
+    _log(f"{escape.line(f'{location}: [error] {message} ({RULE.id})')}\n")
 
 
 def log_traceback(error: BaseException) -> None:
@@ -132,18 +125,22 @@ def log_traceback(error: BaseException) -> None:
     """
     # Each line apart: an exception's text with a line end in it stays behind the rim, too.
     for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
-        _say(f"| {escape.page(line)}")
+        sys.stderr.write(f"| {escape.page(line)}\n")
 
 
 def log_wrong_call(usage: str, message: str) -> None:
     """Say on standard error, in one line below the usage, what was wrong with a call."""
     sys.stderr.write(usage)
-    _say_words(escape.line(message))
+    _log(f"{escape.line(message)}\n")
 
 
 def log_help(text: str) -> None:
     """Say on standard error what commands there are."""
     sys.stderr.write(text)
+
+
+def _log(page: str) -> None:
+    sys.stderr.write(_for_terminal(page) if logs_to_terminal() else page)
 
 
 @contextmanager
@@ -171,13 +168,3 @@ def _painted(stream: TextIO, text: Text) -> None:
     streams.make_room()
     # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
     Console(file=streams.behind(stream)).print(text, soft_wrap=True, end="")
-
-
-def _say_words(line: str) -> None:
-    if logs_to_terminal():
-        line = _for_terminal(line)
-    _say(line)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

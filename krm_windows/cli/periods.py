@@ -3,7 +3,6 @@
 import argparse
 import re
 from datetime import date, datetime, time, timedelta, tzinfo
-from pathlib import Path
 
 from krm_windows.cli import output, times
 from krm_windows.krm import InputError
@@ -14,8 +13,6 @@ from krm_windows.schedule import wallclock
 from krm_windows.system.git_history import History
 
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
-# `https://…`, or `git@host:…` before any `/`; no part is empty.
-_ADDRESS = re.compile(r"[a-z+]+://|[^/][^/@]*@[^/][^/:]*:")
 _DAYS = {"d": 1, "w": 7, "y": 365}
 _BEGINNING = "--from"
 # A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
@@ -30,7 +27,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repo",
         required=True,
-        type=_repository,
         metavar="DIR",
         help="a clone of the repository, or a directory in it",
     )
@@ -61,16 +57,6 @@ def add_period(parser: argparse.ArgumentParser, default: str) -> None:
         metavar="DATE|INSTANT",
         help="the end, not included (default: now)",
     )
-
-
-def _repository(text: str) -> str:
-    # Nothing is fetched: of an address there is no history here.
-    if _ADDRESS.match(text) and not Path(text).exists():
-        # Not repeated: there may be a password in it.
-        raise argparse.ArgumentTypeError(
-            "must be a directory, not a URL: git clone it, and give the clone"
-        )
-    return text
 
 
 def since(text: str) -> Beginning:

@@ -125,15 +125,6 @@ class ExistingOutput:
             return rendered
         return rendered.only(filter(None, of_files))
 
-    def current_of(self, own: Claim, cluster: str) -> list[Claim]:
-        """Return what was rendered for a cluster; what conflicts with a claim, as it is now."""
-        return [
-            # To read the files of policies takes a while.
-            self.current(each) if any(overlap.disputed(own, each)) else each
-            for each in self.claims
-            if each.cluster == cluster
-        ]
-
     def gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
         """Yield what policies gate in a cluster, but for those of some names.
 
@@ -150,26 +141,35 @@ class ExistingOutput:
         It is rendered into the output, for one cluster.
         """
         results: list[Result] = []
-        home = Path(os.path.realpath(self.output))
-        for rendered in self.claims:
-            other = rendered
-            if any(overlap.disputed(own, rendered)):  # to read the files of policies takes a while
-                other = self.current(rendered)
-            folder = Path(os.path.realpath(other.file)).parent
+        home = os.path.realpath(self.output)
+        for folder, rendered in self._places:
             # One directory is applied as one.
-            if folder == home or (own.cluster == other.cluster and own.cluster is not None):
-                results += overlap.conflicts(own, [other])
+            is_one = folder == home or (own.cluster and own.cluster == rendered.cluster)
             # Nothing says whether both are for one cluster: `out/week` and `out/weekend`, say.
-            elif folder.parent == home.parent and None in (own.cluster, other.cluster):
-                rule = rules.TWO_POLICIES_UNCLEAR
-                # What is side by side in a repository Flux applies with whatever leads to the
-                # directory above. Refused, it takes a word of the user; let through, the target is
-                # open only where both are. For a cluster that is named there may be a directory
-                # beside those of others.
-                if self.repository and own.cluster == other.cluster:
-                    rule = rules.TWO_POLICIES
-                results += overlap.doubt(own, [other], rule)
+            is_unclear = None in (own.cluster, rendered.cluster) and (
+                Path(folder).parent == Path(home).parent
+            )
+            if not (is_one or is_unclear) or not any(overlap.disputed(own, rendered)):
+                continue
+            # Only now, as to read the files of policies takes a while.
+            other = self.current(rendered)
+            if is_one:
+                results += overlap.conflicts(own, [other])
+                continue
+            rule = rules.TWO_POLICIES_UNCLEAR
+            # What is side by side in a repository Flux applies with whatever leads to the directory
+            # above. Refused, it takes a word of the user; let through, the target is open only
+            # where both are. For a cluster that is named there may be a directory beside those of
+            # others.
+            if self.repository and own.cluster == other.cluster:
+                rule = rules.TWO_POLICIES
+            results += overlap.doubt(own, [other], rule)
         return results
+
+    @cached_property
+    def _places(self) -> list[tuple[str, Claim]]:
+        """The claims, each with the directory that it was rendered into."""
+        return [(os.path.dirname(os.path.abspath(each.file)), each) for each in self.claims]  # noqa: PTH100, PTH120 - a hot path
 
 
 def _policies(file: Path) -> Iterator[KubeObject]:

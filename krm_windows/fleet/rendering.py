@@ -118,8 +118,9 @@ class Fleet:
         if len(outputs) < len(reaching):
             return None, results
         overlaps = self._overlaps(cluster, plans)
-        if overlaps:
-            return None, [*results, *overlaps]
+        results += overlaps
+        if fails(overlaps):
+            return None, results
         # What one policy gives up another may have taken over.
         gated = partial(self.existing.gated, cluster) if self.existing else lambda _: ()
         results += after(older.values(), plans, gated)
@@ -137,15 +138,14 @@ class Fleet:
         if self.uninstalls:
             return []
         own = [Claim.of(plan.timetable)._replace(cluster=cluster) for _, plan in plans]
-        # Among the policies of the fleet itself, and then of each with what others have rendered.
-        found = list(overlap.among(own))
-        if self.existing is not None:
-            for claim in own:
-                others = self.existing.current_of(claim, cluster)
-                found += ((claim, result) for result in overlap.conflicts(claim, others))
         results: list[Result] = []
-        for config, plan in plans:
-            results += about(config, [each for claim, each in found if claim.policy == plan.policy])
+        for index, (config, _) in enumerate(plans):
+            # With those of the fleet before it, so that each pair is reported once, and with what
+            # others have rendered.
+            found = list(overlap.conflicts(own[index], own[:index]))
+            if self.existing is not None:
+                found += self.existing.check(own[index])
+            results += about(config, found)
         return results
 
     def _files(

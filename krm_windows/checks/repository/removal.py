@@ -22,14 +22,14 @@ from krm_windows.plurals import some
 from krm_windows.rules import Rule
 from krm_windows.schedule import wallclock, zones
 
-PAGE = "docs/how-to/remove-an-application.md"
+_PAGE = "docs/how-to/remove-an-application.md"
 REMOVING = "docs/how-to/removing-a-policy.md"
 _ADVICE = ": wait, or open it with an override"
 _UNKNOWN = "when that is, is not known here"
 _FEW = 3
 # Whose finalizers remove what they applied; other kinds that can be gated apply nothing, or remove
 # it suspended or not (source-controller).
-KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
+_KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
 
 
 def left_closed(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _of_gate(
         )
         yield rules.TARGET_DROPPED, message, dropped[0].name
     for target in targets:
-        if (target.group, target.kind) not in KINDS or target in still:
+        if (target.group, target.kind) not in _KINDS or target in still:
             continue
         left = _left(target, before, after)
         # Whatever would stay without windows, too, is no matter of windows.
@@ -80,7 +80,7 @@ def _of_gate(
             f"{target} is removed: Flux removes nothing for a suspended {target.kind}, so unless "
             f"this is merged while {gate.policy} is open, {left} will stay in the cluster, "
             "and nothing manages it (but what is in a namespace that is removed, too); "
-            f"{when} ({PAGE})"
+            f"{when} ({_PAGE})"
         )
         yield rules.TARGET_REMOVED, message, target.name
 
@@ -143,13 +143,13 @@ def _when(gate: Gate, at: datetime) -> str:
     """Say whether a policy is open, and when that changes; empty where it is always open."""
     timetable = gate.timetable()
     try:
-        return opening(timetable, at) if timetable else _UNKNOWN
+        return _opening(timetable, at) if timetable else _UNKNOWN
     # Rendered files may hold anything.
     except (*UNREADABLE, AttributeError):
         return _UNKNOWN
 
 
-def opening(timetable: Timetable, at: datetime) -> str:
+def _opening(timetable: Timetable, at: datetime) -> str:
     """Say whether a policy is open, and when that changes; empty where it is always open."""
     zone = zones.zone(timetable.time_zone)
     if at.tzinfo is None:

@@ -430,15 +430,6 @@ def test_render_uninstall(run: Run) -> None:
     assert rendered()["role_week-gate.yaml"]["rules"][0]["resourceNames"] == ["apps"]
 
 
-def test_render_a_policy_that_is_wrong(run: Run) -> None:
-    """Its errors are those of the function, and nothing is written."""
-    Path("policy.yaml").write_text(spec(timeZone="Mars"))
-    ended = run("render", "policy.yaml", "--output-dir", "out")
-    assert ended.code == 1
-    assert "(time-zone)" in ended.err
-    assert not Path("out").exists()
-
-
 def test_render_from_standard_input(run: Run) -> None:
     """A build's output can be piped in as the resources."""
     assert run
@@ -457,9 +448,6 @@ def test_render_from_standard_input(run: Run) -> None:
         RENDERED.err.strip(),
     )
     assert Path("out/cronjob_week-resync.yaml").exists()
-
-
-# verify
 
 
 # calendar
@@ -527,20 +515,6 @@ def test_render_a_renamed_policy(run: Run) -> None:
     )
     assert run("render", "policy.yaml", "--output-dir", "out").code == 0
     assert all("working-week" in name for name in names() if name != "kustomization.yaml")
-
-
-def test_render_without_a_target_that_was_gated(run: Run) -> None:
-    """A target that is dropped while closed would stay closed, so it has to be released first."""
-    two = [{"kind": "Kustomization", "names": ["apps", "infra"]}]
-    Path("policy.yaml").write_text(spec(targets=json.dumps(two)))
-    run("render", "policy.yaml", "--output-dir", "out")
-    Path("policy.yaml").write_text(spec())
-    dropped = run("render", "policy.yaml", "--output-dir", "out")
-    assert (dropped.code, "(target-dropped)" in dropped.err) == (1, True)
-    Path("policy.yaml").write_text(
-        spec(released=json.dumps([{"kind": "Kustomization", "names": ["infra"]}]))
-    )
-    assert run("render", "policy.yaml", "--output-dir", "out").code == 0
 
 
 @pytest.mark.parametrize(

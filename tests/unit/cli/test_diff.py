@@ -256,27 +256,3 @@ def test_a_narrow_terminal_breaks_lines_between_words(
     narrow = capsys.readouterr().out
     assert max(map(len, wide.splitlines())) > 60 >= max(map(len, narrow.splitlines()))
     assert narrow.split() == wide.split()
-
-
-@pytest.mark.parametrize(("there", "removed"), [("infra", True), ("apps", False), (None, False)])
-def test_a_target_that_is_removed(
-    there: str | None, *, removed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is no longer gated, and not among resources that have others of its kind."""
-    (tmp_path / "resources").mkdir()
-    if there:
-        (tmp_path / "resources/a.yaml").write_text(
-            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
-            f"metadata: {{name: {there}, namespace: flux-system}}\n"
-        )
-    old = spec(targets="[{kind: Kustomization, names: [apps, infra]}]")
-    new = spec(
-        targets="[{kind: Kustomization, names: [infra]}]",
-        released="[{kind: Kustomization, names: [apps]}]",
-    )
-    diff(old, new, tmp_path, "--resources", str(tmp_path / "resources"))
-    said = [line for line in capsys.readouterr().err.splitlines() if "target-removed" in line]
-    assert len(said) == removed
-    for line in said:
-        assert "Kustomization flux-system/apps is removed" in line
-        assert " now and " in line

@@ -206,9 +206,6 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
         ("repository/.git", "is a .git directory"),
         ("repository/.git/refs", "is a .git directory"),
         ("bare.git", "not a git repository"),
-        ("https://ada:secret@git.example/fleet", "must be a directory, not a URL"),
-        ("git@git.example:fleet.git", "must be a directory, not a URL"),
-        ("ada@work@git.example:8022:fleet", "must be a directory, not a URL"),
         ("nowhere", "no such directory"),
     ],
 )
@@ -218,9 +215,5 @@ def test_what_is_no_clone(
 ) -> None:
     """Is said to be none: without a commit, everything would seem to have been at once."""
     past("clone", "--quiet", "--bare", str(past.top), str(past.top.parent / "bare.git"))
-    # An address is a wrong call, and it is known before anything is read.
-    code = 2 if "@" in repository else 1
-    assert main([command, "policy.yaml", "--repo", repository]) == code
-    said = capsys.readouterr().err
-    assert words in said
-    assert "secret" not in said
+    assert main([command, "policy.yaml", "--repo", repository]) == 1
+    assert words in capsys.readouterr().err
