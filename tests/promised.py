@@ -33,7 +33,6 @@ FILE = FIXTURES / "promised.json"
 MARKS = (
     annotations.CLOSED_BY,
     annotations.HOLD,
-    annotations.HOOKS,
     dispatch.MODE,
     inventory.CHANGE_CLASS,
     labels.GOVERNED_BY,
@@ -219,9 +218,8 @@ def _metrics() -> Iterator[str]:
 
 
 def _reasons() -> Iterator[str]:
-    for value in vars(events).values():
-        kinds = value.values() if isinstance(value, dict) else [value]
-        yield from (f"event {kind.reason}" for kind in kinds if isinstance(kind, events.EventType))
+    for reason in (*events.REASONS.values(), events.HOOK_FAILED):
+        yield f"event {reason}"
 
 
 def _operations(document: Mapping[str, Any]) -> Iterator[str]:

@@ -1,15 +1,13 @@
-"""Closed-by annotations and notes of hooks in Git: only the gate writes them, in the cluster."""
+"""Closed-by annotations in Git: only the gate writes them, in the cluster."""
 
 from collections.abc import Iterable, Iterator
 
 from krm_windows import rules
-from krm_windows.gate.annotations import CLOSED_BY, HOOKS
+from krm_windows.gate.annotations import CLOSED_BY
 from krm_windows.inventory import file_of, ref_of
 from krm_windows.krm import KubeObject, mentioning
 from krm_windows.results import Result
 
-# What the names of both have in common: an object without it need not be read.
-SHARED = "krm-windows.dev/"
 # The annotations of an object, and those of what Flux applies or Helm renders for it.
 _PLACES = (("metadata", "annotations"), ("spec", "commonMetadata", "annotations"))
 
@@ -21,7 +19,7 @@ MESSAGE = (
 
 def check(items: Iterable[KubeObject]) -> Iterator[Result]:
     """Yield each annotation in Git that only the gate writes, under whatever digest."""
-    for item in mentioning(items, SHARED):
+    for item in mentioning(items, CLOSED_BY):
         for path in paths(item):
             yield rules.ANNOTATION_IN_GIT.result(
                 MESSAGE, path=path, ref=ref_of(item), file=file_of(item)
@@ -34,5 +32,5 @@ def paths(item: KubeObject) -> Iterator[str]:
         found = item.get(*place)
         # What follows is a digest of the policy's name: `closed-by.krm-windows.dev/3f2a…`.
         for key in sorted(found) if isinstance(found, dict) else ():
-            if key.startswith((CLOSED_BY, HOOKS)):
+            if key.startswith(CLOSED_BY):
                 yield ".".join((*place, key))

@@ -19,7 +19,7 @@ from krm_windows.gate.revisions import SOURCE
 from krm_windows.inventory import Inventory, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, mentioning, plain_json
 from krm_windows.plan.model import Plan
-from krm_windows.plan.rights import REVIEWS
+from krm_windows.plan.rights import REVIEWS, note
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result
 
@@ -63,12 +63,14 @@ class Emitted(NamedTuple):
         return any(path.endswith(f"/{folder}") for path in paths)
 
     def programs(self) -> list[KubeObject]:
-        """Return the ConfigMaps of the gate; those for kube-state-metrics and alerts are none."""
+        """Return the ConfigMaps of the gate, not those for metrics, alerts, or notes of hooks."""
+        others = {note(self.plan.name)} if self.plan.hooks else set()
         return [
             item
             for item in self.of("ConfigMap")
             if item.get("data", state_metrics.KEY) is None
             and item.get("data", TIME_INTERVALS) is None
+            and item.name not in others
         ]
 
 
@@ -250,6 +252,8 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
             )
             yield rules.EMITTED_MISSING.result(message)
     named = []
+    if plan.hooks:
+        named.append(("hooks.json", "ConfigMap", note(plan.name)))
     if plan.admission:
         named.append(("admission policies", "ServiceAccount", names.gate(plan)))
     if "PrometheusRule" in plan.extras:

@@ -2,7 +2,15 @@
 
 from itertools import chain
 
-from krm_windows.emit import admission, alerts, apply_job, network, state_metrics, time_intervals
+from krm_windows.emit import (
+    admission,
+    alerts,
+    apply_job,
+    hooks,
+    network,
+    state_metrics,
+    time_intervals,
+)
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.manifest import Identity, Manifest, identity
@@ -26,7 +34,8 @@ def objects(plan: Plan) -> list[Manifest]:
         config = config_map(plan)
         # The apply Job is the last, as it starts as soon as it is there.
         at_once = apply_job.run(plan, config)
-        return [*account, config, *cron_jobs, *extras(plan), at_once]
+        noted = [hooks.note(plan)] if plan.hooks else []
+        return [*account, config, *noted, *cron_jobs, *extras(plan), at_once]
     if cron_jobs:
         return [*account, *cron_jobs, *extras(plan)]
     # Without CronJobs (`render --uninstall`) nothing else would lift what `Kubectl` has closed.

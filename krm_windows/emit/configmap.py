@@ -28,16 +28,18 @@ _FOLDERS = {
 
 _SOURCES = Path(gate.__path__[0])
 
-# An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an
-# image of our own.
-_EMPTY = {"package.__init__.py": ""}
+_FIRST = {
+    ENTRY: "from krm_windows.gate.__main__ import main\n\nraise SystemExit(main())\n",
+    # An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in
+    # an image of our own.
+    "package.__init__.py": "",
+}
 # What is shipped beside the core only where the policy uses it.
 _PARTS = {
     "events": ("events",),
     "hooks": ("hooks", "jobs", "notes"),
     "pending": ("pending", "revisions"),
     "verification": ("verification", "revisions"),
-    "image": ("image",),
 }
 
 
@@ -92,32 +94,12 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
         left_out.update(modules)
     for part in parts:
         left_out.difference_update(_PARTS[part])  # two parts may need the same module
-    found = {ENTRY: _entry(parts), **_EMPTY}
+    found = dict(_FIRST)
     # Sorted: the order of a directory is the file system's.
     for path in sorted(_SOURCES.glob("*.py")):
         if path.stem not in left_out:
             found[f"gate.{path.name}"] = path.read_text(encoding="utf-8")
     return found
-
-
-def _entry(parts: frozenset[str]) -> str:
-    """Return the program's first file: the core's `main`, with the parts around its run.
-
-    Hooks lie within what Events are written around. `gate.image` does the same in an image.
-    """
-    run = ""
-    if "hooks" in parts:
-        kind = "verification.VerifiedHooks" if "verification" in parts else "hooks.Hooks"
-        if "pending" in parts:
-            kind = f"partial({kind}, pending=pending)"
-        run = "hooks.run" if kind == "hooks.Hooks" else f"partial(hooks.run, kind={kind})"
-    if "events" in parts:
-        run = f"partial(events.run, around={run})" if run else "events.run"
-    lines = ["from functools import partial", ""] if "partial" in run else []
-    if parts:
-        lines.append(f"from krm_windows.gate import {', '.join(sorted(parts))}")
-    start = ("from krm_windows.gate.__main__ import main", f"raise SystemExit(main({run}))", "")
-    return "\n".join((*lines, *start))
 
 
 @cache
@@ -139,10 +121,8 @@ def tables(plan: Plan) -> dict[str, str]:
 
 def _timetable(plan: Plan) -> str:
     form = dump(_harmless(plan.timetable))
-    needed = parts(plan)
-    if needed and not plan.ships_program:
-        form["parts"] = sorted(needed)
-    return _json(form)
+    needed = sorted(parts(plan))
+    return _json(form | {"parts": needed} if needed else form)
 
 
 def _json(value: object) -> str:

@@ -9,7 +9,7 @@ from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"
 # Images of all releases have it: CronJobs that one release emits run what another one is.
-_MODULE = "krm_windows.gate.image"
+_MODULE = "krm_windows.gate"
 # A Job decides twice where an edge is near: the wait for it, and the start of a Pod, are at most a
 # minute each.
 _RUNS = 2

@@ -9,10 +9,12 @@ from math import ceil
 
 from krm_windows.emit import names, resources
 from krm_windows.emit.job import FAILURE_POLICY, RESTRICTED, UNPRIVILEGED
-from krm_windows.emit.labels import COMPONENT, HOOK, labels
+from krm_windows.emit.labels import COMPONENT, HOOK, labels, metadata
+from krm_windows.emit.manifest import Manifest
 from krm_windows.emit.template import fill, read
 from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
+from krm_windows.plan.rights import note as note_name
 from krm_windows.policy.hooks import AfterApply, BeforeOpen, Hook, Hooks
 
 # How the gate names a hook, and what the names of its Jobs say.
@@ -75,7 +77,16 @@ def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
     found = {}
     for path, hook in hooks.each():
         found[_NAMES.get(path, path)] = _hook(plan, path, hook)
-    return {"namespace": hooks.namespace, "hooks": found}
+    return {"namespace": hooks.namespace, "note": note_name(plan.name), "hooks": found}
+
+
+def note(plan: Plan) -> Manifest:
+    """Return the ConfigMap in which the gate notes how far the hooks are; what is in it is its."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(plan, note_name(plan.name), plan.namespace),
+    }
 
 
 def jobs(plan: Plan, hooks: Hooks) -> list[dict[str, object]]:

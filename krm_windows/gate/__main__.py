@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from importlib import import_module
 from os import environ, execv
 from pathlib import Path
 from sys import executable, orig_argv
@@ -24,15 +26,14 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def main(
-    run: Callable[..., bool] = Gate.run,
     pauses: Sequence[float] = _PAUSES,
     clock: Callable[[], datetime] = clocks.now,
     patience: float = _PATIENCE,
 ) -> int:
     """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
 
-    `run` is what updates the targets: hooks and Events may be around it. With `--leave-to-next` it
-    tries again after each of the `pauses`, in seconds, and what is left then is no failure.
+    With `--leave-to-next` it tries again after each of the `pauses`, in seconds, and what is left
+    then is no failure.
     """
     options = _options()
     if options.digest:
@@ -46,9 +47,9 @@ def main(
     cluster = Cluster(host, port, options.account, now=clock)
 
     def once() -> bool:
-        around = run if is_sound else Gate.run  # no hooks around what cannot be decided
         try:
-            return around(gate, cluster, allow_missing=options.allow_missing)
+            run = _with_parts(gate.timetable.parts)
+            return run(gate, cluster, allow_missing=options.allow_missing)
         except Exception as error:  # noqa: BLE001 - nothing around a run keeps it from closing
             gate.log(error=words_of(error))
         if not gate.decides(gate.now()).open:
@@ -68,6 +69,17 @@ def main(
         gate.log(action="LeftToNextRun", message="retrying in the next run")
         done = True
     return int(not (done and is_sound))
+
+
+def _with_parts(names: Sequence[str]) -> Callable[..., bool]:
+    """Give a run with the parts around it that the timetable asks for.
+
+    Raises `ImportError` for one that is not here, so that nothing is opened without it.
+    """
+    parts = {name: import_module(f"krm_windows.gate.{name}") for name in names}
+    hooks, events = parts.pop("hooks", None), parts.pop("events", None)
+    run = partial(hooks.run, **parts) if hooks else Gate.run
+    return partial(events.run, around=run) if events else run
 
 
 def _options() -> Namespace:
@@ -125,3 +137,7 @@ def _load(files: Path, clock: Callable[[], datetime]) -> tuple[Gate, bool]:
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         decision = Decision(open=False, reason=f"cannot be decided: {error!r}")
         return Gate(salvage(text), lambda _: decision, clock), False
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -4,15 +4,16 @@ Anybody who may edit an object may write one. So one counts only if it names the
 is a digest of, and nobody but the gate wrote it (ADR 18).
 """
 
+import json
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum, auto
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from krm_windows.gate.objects import HOLDER, MANAGER, dig, parse
+from krm_windows.gate.objects import HOLDER, MANAGER, dig
 
 HOLD = "krm-windows.dev/hold"
-CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
+CLOSED_BY = "closed-by.krm-windows.dev/"
 CAUSE = "cause"
 GENERATION = "generation"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
@@ -51,9 +52,9 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
+def annotation(policy: str) -> str:
     """Name the annotation by which the policy `namespace/name` says that it has suspended."""
-    return prefix + digest(policy)
+    return CLOSED_BY + digest(policy)
 
 
 class ClosedBy(NamedTuple):
@@ -73,7 +74,7 @@ class ClosedBy(NamedTuple):
 def read(text: str) -> ClosedBy | None:
     """Read a `closed-by` annotation; None for any other text. Other keys are passed over."""
     try:
-        said = parse(text)
+        said = json.loads(text)
         policy, reason = said["policy"], said["reason"]
         (policy + reason).encode()  # what is no text, or half of a surrogate pair, is an error
         since, until = read_instant(said["since"]), read_instant(said["until"])

@@ -1,8 +1,12 @@
-"""Jobs around an occurrence: one before its targets are opened, one after they were closed."""
+"""Jobs around an occurrence: one before its targets are opened, one after they were closed.
+
+A run makes every target what the note allows, does what is due next, notes that, and begins again,
+until nothing is due. Nothing is opened unless the note says `MayOpen` for this occurrence.
+"""
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
@@ -14,20 +18,15 @@ from krm_windows.gate import notes
 from krm_windows.gate.annotations import AHEAD, APART, Cause, digest, read_instant
 from krm_windows.gate.jobs import Hook, JobEnd, Jobs
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.notes import ENDING, Found, HookName, Note, Stage
+from krm_windows.gate.notes import ENDING, HookName, Note, Stage
 from krm_windows.gate.run import Gate, words_of
 from krm_windows.gate.target import Change, Observed, due_change
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
-_KEPT = 24 * 3600  # seconds: a Job that ended; one that is older than that is never started again
-_ROUNDS = 5  # that a run goes on where others, or a server that lies, change what it has found
-_STEPS = 10  # to the end of a cycle, with some that others have made meanwhile
+_ROUNDS = 10  # to the end of one cycle and into the next, with some that others have made meanwhile
 _CALM = 2  # times in a row that nothing reconciles
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE = "hooks.beforeOpen is due"
-_UNNOTED = "hooks: no target accepts the annotation, or another run has removed it"
-_ENDED = (Stage.ABORTED, Stage.CLOSED)
-_ENDING = [stage for stage, (_, hook) in ENDING.items() if hook]
 # The hook whose failure keeps all closed.
 _FAILED = {
     Stage.ROLLING_BACK: HookName.BEFORE_OPEN,
@@ -35,7 +34,6 @@ _FAILED = {
     Stage.CLOSING_AFTER_FAILURE: HookName.AFTER_APPLY,
     Stage.FAILED: HookName.AFTER_APPLY,
 }
-_CALMS = [HookName.AFTER_APPLY, HookName.AFTER_CLOSE]  # run once nothing reconciles any more
 
 
 class May(Enum):
@@ -68,40 +66,42 @@ class Permission:
 class Hooks:
     """The hooks of a policy, by their names, around the runs of its gate.
 
-    Their Jobs are in `namespace`. With `pending` they are left out where no target has something to
-    apply. `pause` is in seconds, between two questions; `grace` is how many the Job controller has
-    to end what is late.
+    The note is in the ConfigMap at the path `note`. With `pending` hooks are left out where no
+    target has something to apply, `verification` is for a hook that checks what was applied.
     """
 
     gate: Gate
     cluster: Cluster
-    namespace: str
+    jobs: Jobs
+    note: str
     hooks: dict[HookName, Hook]
     pending: ModuleType | None = None
-    pause: float = 5  # in seconds, between two questions
-    grace: float = 60  # that the Job controller has to end what is late
+    verification: ModuleType | None = None
 
     def run(self, *, allow_missing: bool) -> bool:
-        """Make every target what it should be, again if that changed while a hook ran.
-
-        Says whether all is well.
-        """
+        """Make every target what it should be, until no hook is due; say whether all is well."""
         for _ in range(_ROUNDS):
             began = self._decision()
             permission = self._permission(began)
+            if permission is None:
+                continue  # another run was faster
             well = self._update(began, permission, allow_missing=allow_missing)
-            checked = self._checked(began, permission)
-            if checked is JobEnd.BAD:
-                continue  # another round closes
-            ended = permission.may is May.CLOSE and self._ends(began)
-            if not self._lasts(began):
-                continue  # the calendar has changed meanwhile
-            if not began.open:
-                return well and ended
-            if not ended:
-                return well and checked is not JobEnd.NEVER_BEGAN
-            # What the window found there has come to its end, so another round may open.
+            try:
+                goes_on = self._move(began, permission)
+            except Exception as error:  # noqa: BLE001 - whatever it is
+                message = f"hooks could not go on: {words_of(error)}"
+                self.gate.log(action=LogAction.LEFT_TO_NEXT_RUN, message=message)
+                return False
+            if not goes_on and self._lasts(began):
+                return well
         return False
+
+    def _decision(self) -> Decision:
+        return self.gate.decides(self.gate.now())
+
+    def _lasts(self, decision: Decision) -> bool:
+        now = self._decision()
+        return now.open == decision.open and now.since == decision.since
 
     def _update(self, began: Decision, permission: Permission, *, allow_missing: bool) -> bool:
         """Make every target what it should be within a permission; say whether all is well."""
@@ -133,83 +133,64 @@ class Hooks:
         updated = gate.run(self.cluster, allow_missing=allow_missing)
         return updated and not permission.problem
 
-    def _checked(self, began: Decision, permission: Permission) -> JobEnd:
-        """Check what was applied while it is open: these hooks check nothing."""
-        del began, permission
-        return JobEnd.WELL
-
-    def _decision(self) -> Decision:
-        return self.gate.decides(self.gate.now())
-
-    def _lasts(self, decision: Decision) -> bool:
-        now = self._decision()
-        return now.open == decision.open and now.since == decision.since
-
-    def _find(self) -> tuple[Found, Note]:
-        """Read every target, and the note; raise `ApiError` where nobody knows what time it is.
-
-        What another policy has closed and gates no more is taken over, as it waits like the others.
-        """
-        found = notes.find(self.gate, self.cluster)
+    def _note(self) -> Note:
+        """Read the note; raise where it is not known what time it is."""
+        note = notes.read(self.cluster, self.note)
         if self.cluster.clocks.are_apart:
             raise ApiError(f"not started: {APART}")
-        for target, observed in found.items():
-            if observed:
-                found[target] = self.gate.take_over(self.cluster, target, observed)
-        return found, notes.latest(self.gate, found)
+        return note
 
-    def _turned(self, found: Found, *, opens: bool) -> list[Target]:
-        """List what a run would open, or close; what cannot be read may be among that."""
+    def _find(self) -> dict[Target, Observed]:
+        """Read every target that exists; raise for one that cannot be read."""
+        targets = self.gate.timetable.targets
+        self.cluster.renew(len(targets))
+        found = self.cluster.each(targets, self.gate.find)
+        return {target: observed for target, observed in found if observed}
+
+    def _turned(self, found: dict[Target, Observed], *, opens: bool) -> list[Target]:
+        """List what a run would open, or close."""
         timetable, now = self.gate.timetable, self.gate.now()
         decision = replace(self.gate.decides(now), open=opens)
         return [
             target
             for target, observed in found.items()
-            if observed is None
-            or due_change(timetable, target, observed, decision, now).suspend is (not opens)
+            if due_change(timetable, target, observed, decision, now).suspend is (not opens)
         ]
-
-    def _write(self, found: Found, after: Note, note: Note) -> Note | None:
-        return notes.write(self.gate, self.cluster, found, note, after)
 
     # While a window is open: to where targets may be opened.
 
-    def _permission(self, began: Decision) -> Permission:
-        """Say what a run may do; a fault on the way opens nothing, and keeps nothing open."""
+    def _permission(self, began: Decision) -> Permission | None:
+        """Say what a run may do, None if another run was faster.
+
+        A fault on the way opens nothing, and keeps nothing open.
+        """
         if not began.open:
             return Permission(May.CLOSE)
         try:
-            for _ in range(_ROUNDS):
-                permission = self._before(began)
-                if permission:
-                    return permission
+            return self._before(began)
         except Exception as error:  # noqa: BLE001 - whatever it is
             return Permission(May.KEEP, f"hooks: {words_of(error)}")
-        return Permission(May.KEEP, _UNNOTED)
 
     def _before(self, decision: Decision) -> Permission | None:
-        """Bring an occurrence to where targets may be opened, as far as that goes.
-
-        Gives None if another run was faster.
-        """
-        found, note = self._find()
+        """Bring an occurrence to where targets may be opened, as far as that goes."""
+        note = self._note()
         is_this = note.occurrence == occurrence(decision)
         if is_this and self._may_open(note):
             return Permission(May.OPEN)
-        if None in found.values():  # it may have a later note
-            return Permission(May.KEEP, "hooks: a target cannot be read")
         failed = _FAILED.get(note.stage)
         # A hook that was mended since is another one, which has not failed.
-        if is_this and failed and note.job == self._job_name(failed, note):
+        if is_this and failed and note.job == self.job_name(failed, note):
             return self._failed(failed, note)
         if is_this and note.stage is Stage.OPENING and HookName.BEFORE_OPEN in self.hooks:
-            return self._open(found, note, decision)
-        opened = self._turned(found, opens=False)
+            return self._open(note, decision)
+        found = self._find()
+        is_open = bool(self._turned(found, opens=False))
         # One whose targets have stayed open goes on, with another beginning of its occurrence.
-        goes_on = is_this or (note.stage is Stage.MAY_OPEN and opened)
-        if note.stage in _ENDING or not (goes_on or note.stage in _ENDED):
+        goes_on = is_this or (note.stage is Stage.MAY_OPEN and is_open)
+        has_hook = note.stage in ENDING and ENDING[note.stage][1]
+        if has_hook or not (goes_on or note.stage in (Stage.ABORTED, Stage.CLOSED)):
             return Permission(May.CLOSE, "hooks: the previous occurrence must be finished first")
-        return self._begin(found, note, decision, is_open=bool(opened))
+        return self._begin(note, decision, self._turned(found, opens=True), is_open=is_open)
 
     def _may_open(self, note: Note) -> bool:
         """Say whether the hook before opening has run, or there is none."""
@@ -217,17 +198,13 @@ class Hooks:
         return note.stage is Stage.MAY_OPEN and not note.skipped and has_run
 
     def _failed(self, name: HookName, note: Note) -> Permission:
-        problem = f"hooks.{name} failed: Job {self.namespace}/{note.job}"
+        problem = f"hooks.{name} failed: Job {self.jobs.namespace}/{note.job}"
         return Permission(May.CLOSE, problem, Cause.HOOK_FAILED)
 
     def _begin(
-        self, found: Found, last: Note, decision: Decision, *, is_open: bool
+        self, last: Note, decision: Decision, waiting: list[Target], *, is_open: bool
     ) -> Permission | None:
-        """Begin a cycle if none has begun; it has Jobs of its own, even where notes were lost.
-
-        None is begun where nothing is open, or waits to be opened.
-        """
-        waiting = self._turned(found, opens=True)
+        """Begin a cycle, unless one goes on; none where nothing is open, or waits to be opened."""
         if not waiting and not is_open:
             return Permission(May.KEEP)
         may_open = self._may_open(last)
@@ -236,117 +213,126 @@ class Hooks:
         stage = Stage.OPENING if is_due else Stage.MAY_OPEN
         note = replace(last, occurrence=occurrence(decision), stage=stage, skipped=skipped)
         if note != last:
-            note = replace(
-                note,
-                cycle=notes.next_number(self.gate, last),
-                job=last.job if may_open else "",
-                applied=self._applied_before(last, decision),
-                changed="",
-            )
+            cycle = max(last.cycle + 1, int(self.gate.now().timestamp()))
+            job = last.job if may_open else ""
+            note = replace(note, cycle=cycle, job=job, applied=self._applied(last), changed="")
             if is_due:
-                note = replace(note, job=self._job_name(HookName.BEFORE_OPEN, note))
-            written = self._write(found, last, note)
-            if not written:
+                note = replace(note, job=self.job_name(HookName.BEFORE_OPEN, note))
+            if not notes.write(self.cluster, self.note, note) or is_due:
                 return None
-            note = written
             if skipped:
                 message = "no target has anything to apply"
                 self.gate.log(action=LogAction.SKIPPED, message=message)
-        if is_due:
-            return self._open(found, note, decision)
         return Permission(May.OPEN if waiting else May.KEEP)
 
-    def _is_skipped(self, last: Note, waiting: Sequence[Target]) -> bool:
+    def _is_skipped(self, last: Note, waiting: list[Target]) -> bool:
         """Say whether hooks are left out, as what waits to be opened has nothing to apply."""
         if self.pending is None or not waiting:
             return self.pending is not None and last.stage is Stage.MAY_OPEN and last.skipped
         return not self.pending.any_waits(self.gate, self.cluster, waiting)
 
-    def _applied_before(self, last: Note, decision: Decision) -> str:
-        """Give what is applied when a cycle begins: here nobody asks for that."""
-        del last, decision
-        return ""
+    def _applied(self, last: Note) -> str:
+        """Give what is applied before anything is opened, unless there is more to be checked."""
+        # Targets have stayed open, or what has failed is checked again by a hook that was mended.
+        if self.verification is None or (
+            last.applied and last.stage in (Stage.MAY_OPEN, Stage.FAILED)
+        ):
+            return last.applied
+        return str(self.verification.applied(self.gate, self.cluster))
 
-    def _open(self, found: Found, note: Note, decision: Decision) -> Permission:
-        """Run the hook before opening, note how it ended; one that never began is tried again."""
-        begins = self.gate.now().timestamp() - note.number < _KEPT
-        lasts = partial(self._lasts, decision)
-        end = self._run(HookName.BEFORE_OPEN, note.job, lasts, begins=begins)
+    def _open(self, note: Note, decision: Decision) -> Permission | None:
+        """Run the hook before opening, and note how it ended."""
+        end = self.start(HookName.BEFORE_OPEN, note.job, partial(self._lasts, decision))
         if end is JobEnd.BROKEN_OFF:
             return Permission(May.KEEP, "hooks.beforeOpen did not end before the window did")
         passed = end is JobEnd.WELL or not self.hooks[HookName.BEFORE_OPEN].aborts
-        stage = Stage.OPENING if end is JobEnd.NEVER_BEGAN else Stage.ROLLING_BACK
-        if not self._write(found, note, replace(note, stage=Stage.MAY_OPEN if passed else stage)):
-            return Permission(May.KEEP, _UNNOTED)
-        return Permission(May.OPEN) if passed else self._failed(HookName.BEFORE_OPEN, note)
+        if end is JobEnd.NEVER_BEGAN and not passed:  # the next run tries again
+            return self._failed(HookName.BEFORE_OPEN, note)
+        stage = Stage.MAY_OPEN if passed else Stage.ROLLING_BACK
+        if not notes.write(self.cluster, self.note, replace(note, stage=stage)):
+            there = self._note()
+            if (there.cycle, there.stage) != (note.cycle, stage):  # as by a newer timetable
+                return Permission(May.KEEP, "hooks: another run has ended what this one began")
+        return None
 
-    # While all is closed: to the end of what is over, or has failed.
+    # After the targets were updated: to what is next.
 
-    def _ends(self, began: Decision) -> bool:
-        """Say whether a cycle has come to its end; a fault on the way leaves it to the next run."""
-        try:
-            found, note = self._find()
-            if self._is_about_to_begin(note) or not self._lasts(began):
-                return not began.open  # another run is opening it
-            cycle = note.cycle
-            for _ in range(_STEPS):
-                if note.stage is Stage.CLOSED or note.cycle != cycle:
-                    return True
-                later = self._later(note, began)
-                if later is None:
-                    return False
-                self._write(found, note, later)
-                found, note = self._find()
-        except Exception as error:  # noqa: BLE001 - whatever it is
-            message = f"hooks could not go on: {words_of(error)}"
-            self.gate.log(action=LogAction.LEFT_TO_NEXT_RUN, message=message)
-        return False
+    def _move(self, began: Decision, permission: Permission) -> bool:
+        """Do what is due, and note what is next; say whether that is due in this run, too."""
+        is_closed = permission.may is May.CLOSE
+        if not is_closed and self.verification is None:
+            return False
+        note = self._note()
+        is_over = note.stage is Stage.CLOSED or self._is_about_to_begin(note)
+        if is_closed and (is_over or not self._lasts(began)):
+            return False
+        later = self._later(note, began) if is_closed else self._checked(note, began)
+        if later == note:
+            return False
+        notes.write(self.cluster, self.note, later)  # unless another run was faster
+        # After a cycle has ended, another run may have begun to open, by a newer timetable.
+        return began.open or later.stage is not Stage.CLOSED
+
+    def _checked(self, note: Note, began: Decision) -> Note:
+        """Check what was applied while it is open."""
+        if self.verification is None or note.occurrence != occurrence(began):
+            return note
+        if note.stage is not Stage.MAY_OPEN:
+            return note
+        checked: Note = self.verification.check(self, note, partial(self._lasts, began))
+        return checked
+
+    def _later(self, note: Note, began: Decision) -> Note:
+        """Run the hook that is due once all is closed, if one is, and give the note that is next.
+
+        Raises what has to wait for the next run.
+        """
+        stage, name = ENDING[note.stage]
+        is_over = not began.open or note.occurrence != occurrence(began)
+        if name is None:
+            return replace(note, stage=stage) if is_over else note
+        if stage is Stage.ABORTED and is_over:
+            stage = Stage.CLOSED
+        if note.stage is Stage.CLOSING:
+            self._calm(note)
+        if self._turned(self._find(), opens=False):
+            raise ApiError(f"hooks.{name} waits until all targets are closed")
+        if note.stage is Stage.ROLLING_BACK and HookName.BEFORE_OPEN in self.hooks:
+            self.start(HookName.BEFORE_OPEN, note.job, begins=False)  # it may not have ended yet
+        if note.stage is Stage.CLOSING and self.verification:
+            note = self.verification.check(self, note, lambda: True)
+            if note.stage is not Stage.CLOSING:
+                return note
+        is_skipped = note.skipped and name is HookName.AFTER_CLOSE
+        if name not in self.hooks or is_skipped:
+            return replace(note, stage=stage)
+        if self.start(name, self.job_name(name, note)) is JobEnd.NEVER_BEGAN:
+            raise ApiError(f"hooks.{name} could not be started")
+        return replace(note, stage=stage)
 
     def _is_about_to_begin(self, note: Note) -> bool:
         """Say whether an occurrence begins in a moment: by another node's clock it has begun."""
         now = self.gate.now()
         return timedelta(0) < (read_instant(note.occurrence) or now) - now < AHEAD
 
-    def _later(self, note: Note, began: Decision) -> Note | None:
-        """Run the hook that is due, if one is, and say what is next; None if that has to wait."""
-        later, name = ENDING[note.stage]
-        if name is None:
-            is_over = not began.open or note.occurrence != occurrence(began)
-            return replace(note, stage=later) if is_over else None
-        if note.stage is Stage.CLOSING:
-            self._calm(note)
-        if self._turned(notes.find(self.gate, self.cluster), opens=False):
-            return None
-        if note.stage is Stage.ROLLING_BACK and HookName.BEFORE_OPEN in self.hooks:
-            self._run(HookName.BEFORE_OPEN, note.job, begins=False)  # it may not have ended yet
-        return self._follow(name, replace(note, stage=later), note)
-
-    def _follow(self, name: HookName, later: Note, note: Note) -> Note | None:
-        """Run a hook; where it cannot begin, the next run tries again."""
-        is_skipped = note.skipped and name is HookName.AFTER_CLOSE
-        if is_skipped or name not in self.hooks:
-            return later
-        end = self._run(name, self._job_name(name, note))
-        return None if end is JobEnd.NEVER_BEGAN else later
-
     def _calm(self, note: Note) -> None:
         """Wait until nothing reconciles, but for as long as the hooks that wait for it at most.
 
         It has to be found twice in a row, as a status may lag.
         """
-        names = _CALMS[:1] if note.skipped else _CALMS
+        names = [HookName.AFTER_APPLY] + [HookName.AFTER_CLOSE] * (not note.skipped)
         seconds = [self.hooks[name].seconds for name in names if name in self.hooks]
         end = monotonic() + max(seconds, default=0)
         calm = 0
         while calm < _CALM and monotonic() < end:
-            sleep(self.pause)
-            found = notes.find(self.gate, self.cluster)
+            sleep(self.jobs.pause)
+            found = self._find()
             is_calm = not _any_reconciles(found) and not self._turned(found, opens=False)
             calm = calm + 1 if is_calm else 0
 
     # Jobs.
 
-    def _job_name(self, name: HookName, note: Note) -> str:
+    def job_name(self, name: HookName, note: Note) -> str:
         """Name a hook's Job by policy, hook and cycle, what it does and where.
 
         So a hook that was mended has another Job.
@@ -356,13 +342,12 @@ class Hooks:
             return ""
         # 2026-11-20T08:00:00+00:00, to the minute
         since = re.sub("[^0-9]", "", note.occurrence or "")[:12] or "always"
-        policy = self.gate.timetable.policy
         # A check is of one set of revisions, which have `changed`.
         cycle = [note.occurrence, note.cycle, note.changed]
-        whole = [policy, name, cycle, self.namespace, asdict(hook)]
+        whole = [self.gate.timetable.policy, name, cycle, self.jobs.namespace, asdict(hook)]
         return f"{hook.name}-{since}-{digest(json.dumps(whole))}"
 
-    def _run(
+    def start(
         self,
         name: HookName,
         job_name: str,
@@ -374,10 +359,9 @@ class Hooks:
 
         Logs how it ended.
         """
-        jobs = Jobs(self.cluster, self.namespace, self.pause, self.grace)
-        end, failure = jobs.run(job_name, self.hooks[name], lasts, begins=begins)
+        end, failure = self.jobs.run(job_name, self.hooks[name], lasts, begins=begins)
         if end is not JobEnd.BROKEN_OFF:
-            self.gate.log(hook=name, job=f"{self.namespace}/{job_name}", failure=failure)
+            self.gate.log(hook=name, job=f"{self.jobs.namespace}/{job_name}", failure=failure)
         return end
 
 
@@ -386,31 +370,33 @@ def run(
     cluster: Cluster,
     *,
     allow_missing: bool,
-    text: str = "",
-    kind: Callable[..., Hooks] = Hooks,
+    pending: ModuleType | None = None,
+    verification: ModuleType | None = None,
     **pace: float,
 ) -> bool:
-    """Run as the gate does, with hooks around it.
+    """Run as the gate does, with the hooks of the file beside the timetable around it.
 
-    They are those of the JSON `text`, else of the file beside the timetable. `kind` is the class
-    that runs them, and `pace` its fields `pause` and `grace`, in seconds.
+    `pace` is that of `Jobs`.
     """
     try:
-        data = json.loads(text or (gate.files / "hooks.json").read_text(encoding="utf-8"))
+        data = json.loads((gate.files / "hooks.json").read_text(encoding="utf-8"))
         # One of an unknown name would never run, so nothing is opened without it.
-        hooks = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
-        around = kind(gate, cluster, data["namespace"], hooks, **pace)
+        named = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
+        jobs = Jobs(cluster, data["namespace"], **pace)
+        home = gate.timetable.policy.partition("/")[0]
+        note = f"/api/v1/namespaces/{home}/configmaps/{data['note']}"
+        hooks = Hooks(gate, cluster, jobs, note, named, pending, verification)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
         decision = Decision(open=False, reason=f"hooks cannot be read: {error!r}")
         closed = replace(gate, decides=lambda _: decision)
         closed.run(cluster, allow_missing=allow_missing)
         return False
-    return around.run(allow_missing=allow_missing)
+    return hooks.run(allow_missing=allow_missing)
 
 
-def _any_reconciles(found: Found) -> bool:
+def _any_reconciles(found: dict[Target, Observed]) -> bool:
     """Say whether a controller is at work on any of these, as kstatus has it by `Reconciling`."""
-    reasons = [observed.conditions.get("Reconciling") for observed in found.values() if observed]
+    reasons = [observed.conditions.get("Reconciling") for observed in found.values()]
     return any(reason not in _AT_REST for reason in reasons)
 
 

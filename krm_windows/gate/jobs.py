@@ -47,8 +47,8 @@ class Jobs:
 
     cluster: Cluster
     namespace: str
-    pause: float
-    grace: float
+    pause: float = 5
+    grace: float = 60
 
     def run(
         self, name: str, hook: Hook, lasts: Callable[[], bool], *, begins: bool

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from krm_windows.gate import clocks
 from krm_windows.gate.connection import Connection, trusting
 from krm_windows.gate.names import user
-from krm_windows.gate.objects import MANAGER, cut, dig, parse
+from krm_windows.gate.objects import MANAGER, cut, dig
 from krm_windows.gate.timetable import TIMEOUT, Target, run_seconds
 
 AT_ONCE = 8  # requests: more keep one processor no busier
@@ -158,7 +158,7 @@ class Cluster:
 def _answer(status: int, content: bytes, request: str) -> dict[str, Any]:
     """Give the object of an answer; raise `ApiError` for a refusal, and for what is no object."""
     try:
-        found = parse(content.decode())
+        found = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
         found = f"{error!r} in {content[:200]!r}"
     if status not in _DONE:

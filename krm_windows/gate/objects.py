@@ -1,18 +1,9 @@
-"""Objects as the API server writes them: their JSON, what lies in it, and who wrote it."""
+"""Objects as the API server writes them: what lies in them, and who wrote it."""
 
-import json
 from typing import Any
 
 MANAGER = "krm-windows"  # of the fields that are patched
 HOLDER = "krm-windows-hold"  # by which a person sets a hold
-_NESTED = 250_000  # maps and lists in a text: a million empty ones are 100 MiB in memory
-
-
-def parse(text: str) -> Any:  # noqa: ANN401 - whatever it is
-    """Read JSON; raise `ValueError` or `RecursionError` for what is none, or too much."""
-    if text.count("[") + text.count("{") > _NESTED:
-        raise ValueError("nested too deeply")
-    return json.loads(text)
 
 
 def cut(text: str, longest: int = 1024) -> str:

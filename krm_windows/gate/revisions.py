@@ -3,12 +3,13 @@
 Read in kustomize-controller 1.9, helm-controller 1.6 and source-controller 1.9.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from krm_windows.gate.annotations import GENERATION, UNREADABLE
-from krm_windows.gate.objects import dig, parse
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 
 SOURCE = "source.toolkit.fluxcd.io"
@@ -148,7 +149,7 @@ def by_closing(live: object) -> int | None:
 def noted(closed_by: str) -> int | None:
     """Return the generation that a closed-by annotation notes, if it does."""
     try:
-        found = dig(parse(closed_by), GENERATION)
+        found = dig(json.loads(closed_by), GENERATION)
     except UNREADABLE:
         return None
     return found if isinstance(found, int) else None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -94,11 +94,6 @@ class Gate:
     def _change(self, cluster: Cluster, target: Target) -> int | None:
         """Change a target and judge the answer, at the time it is then, until nothing is left."""
         found = self.observe(target, cluster.get(target))
-        fault = None
-        try:
-            found = self.take_over(cluster, target, found)
-        except ApiError as error:
-            fault = error  # this policy can still close
         change = self._due(cluster, target, found)
         for _ in range(_TRIES):
             if not change.patch:
@@ -112,8 +107,6 @@ class Gate:
             raise ApiError(f"still not in the desired state after {_TRIES} attempts")
         if change.words:
             self._tell(target, change)
-        if fault:
-            raise fault
         return _UNDONE.get(change.action)
 
     def _tell(self, target: Target, change: Change) -> None:
@@ -131,49 +124,37 @@ class Gate:
                 raise
             return found, False
 
-    def take_over(self, cluster: Cluster, target: Target, observed: Observed) -> Observed:
-        """Take a target over from policies that no longer gate it, as they may not patch it.
+    def find(self, cluster: Cluster, target: Target) -> Observed | None:
+        """Read a target as `_inherit` gives it; None if it does not exist."""
+        try:
+            return self._inherit(cluster, target, self.observe(target, cluster.get(target)))
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
 
-        Gives it as it is then (ADR 48).
-        """
-        now = self.now()
-        _, others = closed_by(self.timetable, observed, now)
+    def _inherit(self, cluster: Cluster, target: Target, observed: Observed) -> Observed:
+        """Take a target over from policies that gate it no more, as they may not patch it."""
+        _, others = closed_by(self.timetable, observed, self.now())
         gone = [policy for policy in sorted(others) if not cluster.may_patch(policy, target)]
-        if not gone:
-            return observed
-        words = f"taken over from {', '.join(gone)}"
-        decision = self.decides(now)
-        if decision.open:
-            decision = Decision(
-                open=False, reason=words
-            )  # until it is opened below, perhaps by a hook
-        change = self._closing(target, observed, decision, now, *gone)
-        found, is_patched = self._patched(cluster, target, change)
-        if is_patched:  # else the next run takes it over
-            self._tell(target, Change({}, Action.TAKEN_OVER, words))
-        return found
+        return observed._replace(gone=tuple(gone))
 
     def _due(self, cluster: Cluster, target: Target, observed: Observed) -> Change:
         """Say what is due. What either clock says is closed is closed, if they are apart."""
-        now = self.now()
-        are_apart = cluster.clocks.are_apart
-        changes = [
-            self.due_change(self.timetable, target, observed, self.decides(at), at)
-            for at in ((now, now - cluster.clocks.skew) if are_apart else (now,))
-        ]
-        # What closes comes first, then what opens.
-        change = min(changes, key=lambda change: (True, False, None).index(change.suspend))
-        if are_apart and change.suspend is False:
-            # The annotation says so, for `status` and the alerts.
-            fault = Decision(open=False, reason=APART, cause=Cause.CLOCK_SKEW)
-            patch = self._closing(target, observed, fault, now).patch
-            change = Change(patch, Action.NOT_OPENED, f"not opened: {APART}")
-        return change
-
-    def _closing(
-        self, target: Target, observed: Observed, decision: Decision, now: datetime, *gone: str
-    ) -> Change:
-        """Say what keeps a target closed, though released or never applied."""
-        names = (*self.timetable.former_names, *gone)
-        gated = replace(self.timetable, former_names=names, released=(), first_apply="Wait")
-        return due_change(gated, target, observed, decision, now)
+        now, clocks = self.now(), cluster.clocks
+        decision = self.decides(now)
+        change = self.due_change(self.timetable, target, observed, decision, now)
+        if change.action is Action.LEFT_TO_POLICY:
+            observed = self._inherit(cluster, target, observed)
+            change = self.due_change(self.timetable, target, observed, decision, now)
+        if not clocks.are_apart:
+            return change
+        if change.suspend is not False and self.decides(now - clocks.skew).open == decision.open:
+            return change
+        # The annotation says so, for `status` and the alerts.
+        fault = Decision(open=False, reason=APART, cause=Cause.CLOCK_SKEW)
+        kept = self.due_change(self.timetable, target, observed, fault, now)
+        if not observed.suspended or (kept.words and not kept.patch):  # it is left to somebody
+            return kept
+        patch = {} if kept.suspend is False else kept.patch  # it opens without a window, but later
+        return Change(patch, Action.NOT_OPENED, f"not opened: {APART}")

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from krm_windows.gate import annotations
-from krm_windows.gate.annotations import CLOSED_BY, HOLD, HOOKS, ClosedBy, Writer, annotation
+from krm_windows.gate.annotations import CLOSED_BY, HOLD, ClosedBy, Writer, annotation
 from krm_windows.gate.objects import cut, dig
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
@@ -28,14 +28,14 @@ class Action(StrEnum):
     LEFT_TO_PERSON = "LeftToPerson"
     LEFT_TO_POLICY = "LeftToPolicy"  # another one, which keeps it closed
     NOT_OPENED = "NotOpened"  # as clocks are apart
-    TAKEN_OVER = "TakenOver"  # from a policy that no longer gates it
 
 
 class Observed(NamedTuple):
     """What an object says that counts here.
 
     `annotations` are those of gates and holds, `conditions` the reasons of those that are true, by
-    type; `generation` is what the closed-by annotation is to note, if that is asked for.
+    type; `generation` is what the closed-by annotation is to note, if that is asked for. `gone` are
+    the policies that have closed it and may not patch it any more: this one is their heir (ADR 48).
     """
 
     version: str
@@ -46,9 +46,8 @@ class Observed(NamedTuple):
     annotations: dict[str, str]
     writers: dict[str, Writer]
     conditions: dict[str, str]
-    api_version: str
-    uid: str
     generation: int | None = None
+    gone: tuple[str, ...] = ()
 
 
 class Change(NamedTuple):
@@ -69,7 +68,7 @@ def observe(target: Target, live: object) -> Observed:
     if suspended not in (None, True, False):
         raise ValueError(f"has {suspended!r} in {'.'.join(target.field)}")
     every = dig(live, *_ANNOTATIONS) or {}
-    ours = {key: every[key] for key in every if key == HOLD or key.startswith((CLOSED_BY, HOOKS))}
+    ours = {key: every[key] for key in every if key == HOLD or key.startswith(CLOSED_BY)}
     return Observed(
         version=dig(live, "metadata", "resourceVersion"),
         suspended=bool(suspended),
@@ -79,8 +78,6 @@ def observe(target: Target, live: object) -> Observed:
         annotations=ours,
         writers={key: annotations.writer(live, *_ANNOTATIONS, key) for key in ours},
         conditions={kind: str(dig(each, "reason")) for kind, each in true_of(live).items()},
-        api_version=str(dig(live, "apiVersion")),
-        uid=str(dig(live, "metadata", "uid")),
     )
 
 
@@ -105,7 +102,7 @@ def believed_annotations(observed: Observed, now: datetime) -> list[ClosedBy]:
 def closed_by(timetable: Timetable, observed: Observed, now: datetime) -> tuple[bool, set[str]]:
     """Say, by what is believed, whether the policy has closed a target, and which others have."""
     closers = {said.policy for said in believed_annotations(observed, now)}
-    others = closers.difference(timetable.own_names)
+    others = closers.difference(timetable.own_names, observed.gone)
     return closers != others, others if observed.suspended else set()
 
 
@@ -130,12 +127,14 @@ def due_change(
             if any(annotation(name) in observed.annotations for name in timetable.own_names):
                 words += ": its closed-by annotation does not count"
             return Change({}, Action.LEFT_TO_PERSON, words)
-    wanted = _wanted_annotations(timetable, target, observed, replace(decision, open=opens))
+    names = (*timetable.own_names, *observed.gone)
+    wanted = _wanted_annotations(names, observed, replace(decision, open=opens))
     there = observed.annotations
     changed = {key: text for key, text in wanted.items() if there.get(key) != text}
     suspend = not opens or bool(others)  # another policy opens what it has closed
     if suspend == observed.suspended and not changed:
         return Change({})
+    taken = f": taken over from {', '.join(observed.gone)}" if observed.gone else ""
     by_person = ": a person had resumed it" if is_ours and not observed.suspended else ""
     metadata: dict[str, object] = {"resourceVersion": observed.version}
     if changed:
@@ -147,7 +146,7 @@ def due_change(
         written = {key: written}
     words = ("closed again" if by_person else "closed") if suspend else "opened"
     action = Action.CLOSED if suspend else Action.OPENED
-    return Change({"metadata": metadata, **written}, action, f"{words}{by_person}", suspend)
+    return Change({"metadata": metadata, **written}, action, f"{words}{by_person}{taken}", suspend)
 
 
 def _is_young(observed: Observed, now: datetime) -> bool:
@@ -167,18 +166,15 @@ def _adopts(timetable: Timetable, observed: Observed, now: datetime, *, is_new: 
 
 
 def _wanted_annotations(
-    timetable: Timetable, target: Target, observed: Observed, decision: Decision
+    names: tuple[str, ...], observed: Observed, decision: Decision
 ) -> dict[str, str | None]:
     """Give the annotations that it should have, or None where it should not have one."""
-    names = timetable.own_names
     wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))  # none of ours
     if not decision.open and not observed.suspended:
         # On what nobody closes those of other policies are stale: they may be gone.
         wanted |= dict.fromkeys(key for key in observed.annotations if key.startswith(CLOSED_BY))
     if not decision.open:
         wanted[annotation(names[0])] = _closed_by(names[0], observed, decision)
-    if target in timetable.released:  # so that nothing of us is left on it
-        wanted |= dict.fromkeys(annotation(name, HOOKS) for name in names)
     return wanted
 
 

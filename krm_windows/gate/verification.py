@@ -8,125 +8,84 @@ that finds them finds it, too.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from http import HTTPStatus
+from typing import NamedTuple
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
-from krm_windows.gate.hooks import Hooks, LogAction, May, Permission, occurrence
+from krm_windows.gate.hooks import Hooks, LogAction
 from krm_windows.gate.jobs import JobEnd
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import HookName, Note, Stage
 from krm_windows.gate.objects import dig
-from krm_windows.gate.run import words_of
+from krm_windows.gate.run import Gate
 from krm_windows.gate.target import true_of
-from krm_windows.gate.timetable import Decision, Target
+from krm_windows.gate.timetable import Target
 
 _HOOK = HookName.AFTER_APPLY
 
 
-@dataclass(frozen=True)
-class _Applied:
-    """What a target has applied, and what it waits for, in no words if it has reconciled.
+class _Applied(NamedTuple):
+    """What a target has applied, and why it has not reconciled, in no words if it has.
 
     `source` is that of a Kustomization which is not suspended.
     """
 
     target: Target
     revision: str
-    source: revisions.Source | None
-    waits: str
+    source: revisions.Source | None = None
+    waits: str = ""
 
 
-class VerifiedHooks(Hooks):
-    """Hooks, of which one checks what was applied."""
+def applied(gate: Gate, cluster: Cluster) -> str:
+    """Return what stands for the revisions that all targets have applied."""
+    return _digest(_find(gate, cluster))
 
-    def _applied_before(self, last: Note, decision: Decision) -> str:
-        """Give what is applied before anything is opened, unless there is more to be checked."""
-        # What has failed is checked again by a hook that was mended since.
-        is_mended = last.stage is Stage.FAILED and last.occurrence == occurrence(decision)
-        if last.applied and (last.stage is Stage.MAY_OPEN or is_mended):  # targets stay open
-            return last.applied
-        return _digest(self._all_applied())
 
-    def _checked(self, began: Decision, permission: Permission) -> JobEnd:
-        """Check what was applied since; `JobEnd.BAD`: there is more to do, maybe to close all.
+def check(hooks: Hooks, note: Note, lasts: Callable[[], bool]) -> Note:
+    """Run the Job of a check while it `lasts`, if one is due; give the note that is next."""
+    found = _find(hooks.gate, hooks.cluster)
+    revised = _digest(found)
+    well = replace(note, applied=revised)
+    if not note.applied or revised in (note.applied, note.changed):
+        return well  # what was applied before the hook came is not checked
+    waits = _waits(found)
+    if waits:
+        hooks.gate.log(action=LogAction.WAITING, message=f"hooks.{_HOOK} waits: {waits}")
+        return note
+    due = replace(note, changed=revised)
+    due = replace(due, job=hooks.job_name(_HOOK, due))
+    end = hooks.start(_HOOK, due.job, lasts)
+    if end is JobEnd.NEVER_BEGAN:
+        raise ApiError(f"hooks.{_HOOK} could not be started")
+    if end is JobEnd.WELL or (end is JobEnd.BAD and not hooks.hooks[_HOOK].aborts):
+        return well
+    # Where a newer revision has been applied meanwhile, that is what counts.
+    if end is JobEnd.BAD and applied(hooks.gate, hooks.cluster) == revised:
+        return replace(due, stage=Stage.CLOSING_AFTER_FAILURE)
+    return note
 
-        A fault on the way leaves it to the next run.
-        """
-        if permission.may is May.CLOSE:
-            return JobEnd.WELL
-        try:
-            found, note = self._find()
-            if note.stage is not Stage.MAY_OPEN or note.occurrence != occurrence(began):
-                return JobEnd.WELL
-            end, later = self._check(note, partial(self._lasts, began))
-            if later != note and not self._write(found, note, later):
-                return JobEnd.BAD  # another run was faster
-        except Exception as error:  # noqa: BLE001 - whatever it is
-            message = f"hooks.{_HOOK} could not go on: {words_of(error)}"
-            self.gate.log(action=LogAction.LEFT_TO_NEXT_RUN, message=message)
-            return JobEnd.NEVER_BEGAN
-        return end
 
-    def _follow(self, name: HookName, later: Note, note: Note) -> Note | None:
-        """Check once more when all is closed, before anything else runs then."""
-        if note.stage is not Stage.CLOSING:
-            return super()._follow(name, later, note)
-        end, checked = self._check(note, lambda: True)
-        if end is JobEnd.NEVER_BEGAN:  # the next run tries again, and nothing else runs before
-            raise ApiError(f"hooks.{_HOOK} could not be started")
-        if end is not JobEnd.WELL:
-            return checked
-        return super()._follow(name, replace(checked, stage=later.stage), note)
-
-    def _check(self, note: Note, lasts: Callable[[], bool]) -> tuple[JobEnd, Note]:
-        """Run the Job of a check if one is due; say how it ended, and what is to be noted."""
-        found = self._all_applied()
-        applied = _digest(found)
-        well = replace(note, applied=applied)
-        if not note.applied or applied in (note.applied, note.changed):
-            return JobEnd.WELL, well  # what was applied before the hook came is not checked
-        waits = _waits(found)
-        if waits:
-            self.gate.log(action=LogAction.WAITING, message=f"hooks.{_HOOK} waits: {waits}")
-            return JobEnd.WELL, note
-        due = replace(note, changed=applied)
-        due = replace(due, job=self._job_name(_HOOK, due))
-        end = self._run(_HOOK, due.job, lasts)
-        if end is JobEnd.WELL or (end is JobEnd.BAD and not self.hooks[_HOOK].aborts):
-            return JobEnd.WELL, well
-        if end is JobEnd.BAD and _digest(self._all_applied()) == applied:
-            return end, replace(due, stage=Stage.CLOSING_AFTER_FAILURE)
-        # Where a newer revision has been applied meanwhile, that is what counts.
-        return JobEnd.BROKEN_OFF if end is JobEnd.BAD else end, note
-
-    def _all_applied(self) -> list[_Applied]:
-        """Read what each target has applied; raise what one of them cannot be read for."""
-        targets = [
-            target
-            for target in self.gate.timetable.targets
-            if (target.group, target.kind) in revisions.KINDS
-        ]
-        self.cluster.renew(len(targets))
-        return [applied for _, applied in self.cluster.each(targets, _read) if applied]
+def _find(gate: Gate, cluster: Cluster) -> list[_Applied]:
+    """Read what each target has applied; raise what one of them cannot be read for."""
+    every = gate.timetable.targets
+    targets = [each for each in every if (each.group, each.kind) in revisions.KINDS]
+    cluster.renew(len(targets))
+    return [found for _, found in cluster.each(targets, _read) if found]
 
 
 def _read(cluster: Cluster, target: Target) -> _Applied | None:
     """Read what a target has applied; None for one that does not exist."""
     try:
-        return _applied(target, cluster.get(target))
+        live = cluster.get(target)
     except ApiError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return None
         raise
-
-
-def _applied(target: Target, live: object) -> _Applied:
-    """Read what a target has applied. Nobody is at work on one that is suspended."""
-    if dig(live, "spec", "suspend") is True:
-        return _Applied(target, revisions.reconciled(live), None, "")
+    revision = revisions.reconciled(live)
+    if dig(live, "spec", "suspend") is True:  # nobody is at work on it
+        return _Applied(target, revision)
     source = None
     if target.kind == "Kustomization":
         source = revisions.source(live, target.namespace, "spec", "sourceRef")
@@ -135,7 +94,7 @@ def _applied(target: Target, live: object) -> _Applied:
         waits = "is not ready"
     elif dig(live, "status", "observedGeneration") != dig(live, "metadata", "generation"):
         waits = "has changed since it was reconciled"
-    return _Applied(target, revisions.reconciled(live), source, waits)
+    return _Applied(target, revision, source, waits)
 
 
 def _waits(found: list[_Applied]) -> str:

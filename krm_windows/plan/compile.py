@@ -1,10 +1,11 @@
 """Policy to plan: targets resolved, moments into a timetable, triggers and rights worked out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from itertools import chain
 
 from krm_windows import rules
+from krm_windows.gate.revisions import Source
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory
 from krm_windows.plan import revisions, sources, targets, timeouts
@@ -70,12 +71,11 @@ def compile_policy(
 def _rights(spec: Spec, timetable: Timetable, inventory: Inventory) -> tuple[Rights, ...]:
     # What is opened for good takes the same right to patch as what is gated.
     turned = (*timetable.targets, *timetable.released)
-    if spec.hooks is None or spec.hooks.only_if != "Pending":
-        gate = spec.actuator.type == "Gate"
-        return rights(turned, spec.hooks, events=spec.events, gate=gate)
-
-    read = revisions.read(timetable.targets, inventory)
-    return rights(turned, spec.hooks, events=spec.events, sources=read)
+    gate = timetable.policy if spec.actuator.type == "Gate" else ""
+    read: Collection[Source] = ()
+    if spec.hooks and spec.hooks.only_if == "Pending":
+        read = revisions.read(timetable.targets, inventory)
+    return rights(turned, gate, spec.hooks, events=spec.events, sources=read)
 
 
 def compile_timetable(
@@ -257,7 +257,7 @@ def uninstall(plan: Plan) -> Plan:
     timetable = plan.timetable
     released = tuple(sorted({*timetable.targets, *timetable.released}, key=str))
     # Hooks do not run on the way out, so no Jobs have to be created.
-    granted = rights(released, events=plan.events)
+    granted = rights(released, plan.policy, events=plan.events)
     return plan._replace(
         triggers=(),
         extras=frozenset(),

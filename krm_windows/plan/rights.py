@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
 from krm_windows import gateable
+from krm_windows.gate.names import made
 from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.grouping import grouped
@@ -26,16 +27,16 @@ _ROWS = {(row.group, row.resource): row for row in gateable.TABLE}
 
 def rights(
     targets: tuple[Target, ...],
+    gate: str = "",
     hooks: Hooks | None = None,
     *,
     events: bool = False,
-    gate: bool = True,
     sources: Collection[Source] = (),
 ) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted.
 
-    `gate`: whether the gate turns them, which takes over what another policy has closed. `sources`
-    are read; one without a name stands for all of its kind in its namespace.
+    `gate` is the policy `namespace/name` whose gate turns them, and takes over what another has
+    closed. `sources` are read; one without a name stands for all of its kind in its namespace.
     """
     # Verbs are granted for each namespace in a Role of its own; there is no ClusterRole.
     grants: dict[str, list[Grant]] = defaultdict(list)
@@ -59,7 +60,14 @@ def rights(
         )
     if hooks:
         grants[hooks.namespace].append(JOBS)
+        home, _, name = gate.partition("/")
+        grants[home].append(Grant("", "configmaps", (note(name),), ("get", "patch")))
     return tuple(Rights(name, tuple(found)) for name, found in sorted(grants.items()))
+
+
+def note(policy: str) -> str:
+    """Return the name of the ConfigMap in which the gate of a policy notes how far hooks are."""
+    return made(policy, "hooks")
 
 
 def _grants(objects: Iterable[tuple[tuple[str, str], str]]) -> Iterator[Grant]:

@@ -16,10 +16,10 @@ from environment import (
 )
 from lab.api import Api, ApiError, Object, path
 
-from krm_windows.gate.annotations import HOOKS, annotation
+from krm_windows.gate.annotations import annotation
 
 FIELD = "may change only spec.suspend and its own annotations here"
-CLOSED_BY = "may write its annotations"
+CLOSED_BY = "may write its closed-by annotation"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 GATE = "krm-windows"
 Deed = Callable[[Api, str], object]
@@ -34,8 +34,8 @@ def account(env: Environment) -> Iterator[Api]:
     as_account = token(env)
     # The API server takes up one admission policy after the other.
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
-    hooks = rehearse(annotation(f"{env.name}/windows", HOOKS))
-    eventually("that of annotations, too", lambda: refused(env.api, env, hooks) == CLOSED_BY)
+    own = rehearse(annotation(f"{env.name}/windows"))
+    eventually("that of annotations, too", lambda: refused(env.api, env, own) == CLOSED_BY)
     yield as_account
     as_account.close()
 
@@ -113,9 +113,6 @@ REFUSED: dict[str, Deed] = {
     "write the annotation of another policy": patch(
         metadata={"annotations": {annotation("other/windows"): "{}"}}
     ),
-    "write the hooks' note of another policy": patch(
-        metadata={"annotations": {annotation("other/x", HOOKS): "{}"}}
-    ),
     "apply another path": apply(GATE, path="./elsewhere"),
 }
 
@@ -179,16 +176,16 @@ def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: A
     assert all(each["manager"] != "anna" for each in entries)
 
 
-def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> None:
+@pytest.mark.usefixtures("account")
+def test_nobody_else_writes_the_annotations(env: Environment) -> None:
     """Not even the administrator adds or changes the annotation; Flux brings none from Git.
 
     Nor does the administrator create an object with it.
     """
-    own, note = annotation(f"{env.name}/windows"), annotation(f"{env.name}/windows", HOOKS)
+    own = annotation(f"{env.name}/windows")
     forged = (
         {own: "{}"},
         {own: env.target()["metadata"]["annotations"][own] + " "},
-        {note: "{}"},
         {own: ""},
     )
     for annotations in forged:
@@ -196,22 +193,21 @@ def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> N
         assert refused(env.api, env, deed) == CLOSED_BY, annotations
     body = env.kustomization("another", "./apps")
     apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
-    for key in (own, note):
-        body["metadata"]["annotations"] = {key: "{}"}
-        assert (
-            refused(env.api, env, lambda api, space: api.create("kustomizations", space, body))
-            == CLOSED_BY
+    body["metadata"]["annotations"] = {own: "{}"}
+    assert (
+        refused(env.api, env, lambda api, space: api.create("kustomizations", space, body))
+        == CLOSED_BY
+    )
+    apply_it["metadata"]["annotations"] = {own: "forged"}
+    assert (
+        refused(
+            env.api,
+            env,
+            lambda api, space: api.apply("kustomizations", space, apply_it, "anna"),
         )
-        apply_it["metadata"]["annotations"] = {key: "forged"}
-        assert (
-            refused(
-                env.api,
-                env,
-                lambda api, space: api.apply("kustomizations", space, apply_it, "anna"),
-            )
-            == CLOSED_BY
-        )
-    assert refused(account, env, patch(metadata={"annotations": {note: "{}"}})) == FIELD
+        == CLOSED_BY
+    )
+
     in_git = env.kustomization(APPS, "./apps")
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
     env.write("cluster/apps.yaml", in_git)
@@ -291,10 +287,8 @@ def test_former_names_are_kept_too(env: Environment) -> None:
     former = f"{env.name}/before"
     env.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
     env.eventually_closed()
-    for key in (annotation(former), annotation(former, HOOKS)):
-        eventually(
-            "it is refused", lambda key=key: refused(env.api, env, rehearse(key)) == CLOSED_BY
-        )
+    old = rehearse(annotation(former))
+    eventually("it is refused", lambda: refused(env.api, env, old) == CLOSED_BY)
     gate = token(env)
     assert refused(gate, env, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
     gate.close()

@@ -147,7 +147,8 @@ def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     plant.policy(OPEN, **hooks)
     eventually(
-        "the opening is noted", lambda: "hooks.krm-windows.dev/" in str(env.target()["metadata"])
+        "the opening is noted",
+        lambda: "MayOpen" in str(env.api.get("configmaps", env.name, "windows-hooks")),
     )
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
     env.release("2")

@@ -194,7 +194,10 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
     env, hooks = plant.env, {"onlyIf": "Pending", "beforeOpen": plant.system.hook("on")}
     start(plant, **WAITING)
     plant.policy(OPEN, **hooks)
-    eventually("the policy is there", lambda: "hooks.krm-windows.dev/" in str(env.target()))
+    eventually(
+        "the policy is there",
+        lambda: "MayOpen" in str(env.api.get("configmaps", env.name, "windows-hooks")),
+    )
     closes_in_the_middle(plant, "2", **hooks)
     plant.policy(OPEN, **hooks)
     env.eventually_open()

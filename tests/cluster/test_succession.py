@@ -129,14 +129,11 @@ def test_annotations_that_a_person_removes(env: Environment) -> None:
     """By the commands of the pages: Git has none of the gate's, so nothing brings them back."""
     env.begin()
     digest = annotation(f"{env.name}/windows").rpartition("/")[2]
-    notes = {f"{each}.krm-windows.dev/{digest}": "{}" for each in ("closed-by", "hooks")}
+    notes = {f"closed-by.krm-windows.dev/{digest}": "{}"}
     patch = {"metadata": {"annotations": notes}}
     env.api.patch("kustomizations", env.name, APPS, patch, manager="krm-windows")
     [closed_by] = proposed.commands("docs/how-to/rename-or-move.md", "kubectl annotate")
-    around = "docs/how-to/run-something-around-a-window.md"
-    [hooks] = proposed.commands(around, "kubectl -n flux-system annotate")
     env.shell(closed_by.replace("<hash>", digest))
-    env.shell(hooks.replace("apps infra", APPS).replace("<hash>", digest))
     env.reconcile_delivery()
     assert not notes.keys() & env.target()["metadata"].get("annotations", {}).keys()
 

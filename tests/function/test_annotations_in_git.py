@@ -10,7 +10,7 @@ from calls import APPS, POLICY, call, wire
 
 from krm_windows.cli import main
 
-CLOSED_BY, NOTE = "closed-by.krm-windows.dev/e4b94ba4a9b5ac93", "hooks.krm-windows.dev/anything"
+CLOSED_BY = "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
 OTHER = APPS.replace("name: apps", "name: other")
 
 
@@ -21,7 +21,6 @@ def annotated(lines: str, document: str = APPS) -> str:
 
 WAYS = {
     "as it is": annotated(f'  annotations:\n    {CLOSED_BY}: "{{}}"\n'),
-    "a hook's note": annotated(f'  annotations:\n    {NOTE}: "{{}}"\n'),
     "in quotes": annotated(f"  annotations:\n    '{CLOSED_BY}': '{{}}'\n"),
     "in escapes": annotated('  annotations:\n    "\\x63losed-by.krm-w\\u0069ndows.dev/0": "{}"\n'),
     "in flow style": annotated(f'  annotations: {{team: blue, {CLOSED_BY}: "{{}}"}}\n'),
@@ -29,7 +28,7 @@ WAYS = {
     "by an alias": annotated(f'  labels: &all\n    {CLOSED_BY}: "{{}}"\n  annotations: *all\n'),
     "without a value": annotated(f"  annotations:\n    {CLOSED_BY}:\n"),
     "among many": annotated(
-        "  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {NOTE}: x\n"
+        "  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {CLOSED_BY}: x\n"
     ),
     "on what is no target": annotated(f'  annotations:\n    {CLOSED_BY}: "{{}}"\n', OTHER),
     "on another kind": (

@@ -12,6 +12,7 @@ from krm_windows.checks.repository.gated import GatedCluster, is_live, is_window
 from krm_windows.flux import Gate, Kustomization, Object, selectors
 from krm_windows.flux.model import Finding, Identity, ObjectIdentity
 from krm_windows.flux.policies import RELEASED, TARGETS
+from krm_windows.gate.annotations import CLOSED_BY
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
 
@@ -27,7 +28,7 @@ def misgated(gated: GatedCluster) -> Iterator[Finding]:
     for _, item in gated.applied():
         # What cannot be read is reported where it is built.
         with suppress(InputError):
-            found = annotations.paths(item.item) if item.item.mentions(annotations.SHARED) else ()
+            found = annotations.paths(item.item) if item.item.mentions(CLOSED_BY) else ()
             for path in found:
                 yield Finding(rules.ANNOTATION_IN_GIT, annotations.MESSAGE, item, path)
 

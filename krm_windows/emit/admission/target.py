@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from krm_windows.emit import names
 from krm_windows.emit.admission import cel
-from krm_windows.emit.admission.annotations import notes, own
 from krm_windows.emit.admission.restraint import (
     ANNOTATIONS,
     METADATA,
@@ -20,7 +19,7 @@ from krm_windows.emit.admission.restraint import (
     rule,
     variable,
 )
-from krm_windows.gate.annotations import CLOSED_BY
+from krm_windows.gate.annotations import CLOSED_BY, annotation
 from krm_windows.plan.model import Plan
 
 # Compared on its own, and what the API server writes: `generation` and `resourceVersion` count each
@@ -75,11 +74,10 @@ def _restraint(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resourc
 def _annotations(plan: Plan) -> str:
     """Hold for the annotations: the gate writes its own, and removes what is stale.
 
-    That may be the closed-by annotation of any policy, on a target that no policy keeps closed, but
-    only its own notes of hooks.
+    That may be the closed-by annotation of any policy, on a target that no policy keeps closed.
     """
     changed, after = variable("changed", ANNOTATIONS), variable("after", ANNOTATIONS)
     if not plan.runs_gate:
         return f"{changed}.size() == 0"
-    stale = f"key.startsWith({cel.text(CLOSED_BY)}) || key in {cel.texts(notes(plan))}"
-    return f"{changed}.all(key, key in {cel.texts(own(plan))} || (!(key in {after}) && ({stale})))"
+    own, stale = cel.text(annotation(plan.policy)), cel.text(CLOSED_BY)
+    return f"{changed}.all(key, key == {own} || (!(key in {after}) && key.startsWith({stale})))"

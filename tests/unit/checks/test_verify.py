@@ -98,6 +98,8 @@ def change(kind: str, *path: object, to: object) -> Layer:
     def layer(items: list[Item]) -> None:
         for item in of(items, kind):
             place = item
+            if path[0] not in item:
+                continue  # a ConfigMap for the note of hooks
             for step in path[:-1]:
                 place = place[step]
             place[path[-1]] = to

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows.emit.admission import cel
-from krm_windows.gate.annotations import HOOKS, annotation
+from krm_windows.gate.annotations import annotation
 
 HOOK = "{namespace: maintenance, afterClose: {image: 'i:1'}}"
 LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
@@ -79,7 +79,6 @@ def test_whose_marks_are_kept() -> None:
     [validation] = held(spec(formerNames="[flux-system/old]"))["-annotations"]["validations"]
     for name in ("flux-system/week", "flux-system/old"):
         assert annotation(name) in validation["expression"]
-        assert annotation(name, HOOKS) in validation["expression"]
     assert annotation("flux-system/other") not in validation["expression"]
 
 
@@ -92,10 +91,7 @@ def test_the_extra_of_old_is_none() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_text_is_one_literal(text: str) -> None:
-    """Whatever a hook's texts hold, CEL reads it as what it is.
-
-    No quote ends it early, no escape is unknown to it.
-    """
+    """Whatever a hook's texts hold, CEL reads it as what it is."""
     quoted = cel.text(text)
     assert LITERAL.fullmatch(quoted)
     assert (quoted[1:-1] if quoted.startswith("'") else json.loads(quoted)) == text

@@ -43,10 +43,7 @@ def pods() -> list[dict]:
 
 @pytest.mark.parametrize("spec", pods())
 def test_it_passes_pod_security_restricted(spec: dict) -> None:
-    """In full, by the standard's list.
-
-    Besides, with a read-only root and an argv in place of a shell.
-    """
+    """In full, by the standard's list."""
     pod = spec["template"]["spec"]
     [container] = pod["containers"]
     assert pod["securityContext"] == {
@@ -88,10 +85,7 @@ def test_the_token_is_the_containers_alone(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", pods())
 def test_what_it_may_use_up(spec: dict) -> None:
-    """Processor, memory and disk are limited.
-
-    No disk is asked for, so that a full node can still close.
-    """
+    """Processor, memory and disk are limited."""
     [container] = spec["template"]["spec"]["containers"]
     limits, requests = container["resources"]["limits"], container["resources"]["requests"]
     assert limits.keys() == requests.keys() == {"cpu", "memory", "ephemeral-storage"}
@@ -100,10 +94,7 @@ def test_what_it_may_use_up(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", scheduled())
 def test_it_ends(spec: dict) -> None:
-    """Whatever happens: after a few tries, after some minutes.
-
-    A drained node is not one of the tries.
-    """
+    """Whatever happens: after a few tries, after some minutes."""
     assert 0 < spec["activeDeadlineSeconds"] < 900
     assert 0 < spec["backoffLimit"] < 6
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
@@ -117,11 +108,7 @@ def test_it_ends(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", [*at_once(), apply_job.lift(PLAN)["spec"]])
 def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
-    """Nothing would run it again, so it starts again until it ends well.
-
-    What waits for it would be red for good. Neither a deadline nor a number of tries ends it. One
-    that were removed would be applied again and again.
-    """
+    """Nothing would run it again, so it starts again until it ends well."""
     assert spec["backoffLimit"] == 2**31 - 1
     assert spec["template"]["spec"]["restartPolicy"] == "OnFailure"
     assert (
@@ -130,10 +117,7 @@ def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
 
 
 def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
-    """It blocks no delivering Kustomization that waits for it.
-
-    Neither by targets that come later nor by any trouble.
-    """
+    """It blocks no delivering Kustomization that waits for it."""
     commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
     at_once, *others = commands
     assert at_once[:-1] == ["--allow-missing", "--leave-to-next", "--digest"]
@@ -141,10 +125,7 @@ def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
 
 
 def test_the_apply_job_waits_for_its_own_config_map() -> None:
-    """By a digest of all that is in it.
-
-    No release of zone data that says the same changes it.
-    """
+    """By a digest of all that is in it."""
     held = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin")
     shut = held._replace(state="Closed")
     digests: list[str] = []
@@ -194,7 +175,7 @@ def test_a_program_in_the_image_has_what_it_reads_from_the_config_map() -> None:
     assert len(data["timetable.json"]) < 8192
     pod = job_of(IN_IMAGE)["spec"]["template"]["spec"]
     [container] = pod["containers"]
-    command = ["python3", "-I", "-m", "krm_windows.gate.image", "--files", "/gate"]
+    command = ["python3", "-I", "-m", "krm_windows.gate", "--files", "/gate"]
     flags = ["--allow-missing", "--digest", data["digest"]]
     assert container["command"] == [*command, *flags]
     assert pod["volumes"][0] == {"name": "gate", "configMap": {"name": "week-gate-2"}}
@@ -223,9 +204,6 @@ def test_a_format_has_a_config_map_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     ids=["timetable", "image", "pull policy", "pull secrets"],
 )
 def test_every_edit_is_looked_at(other: Plan) -> None:
-    """The name follows from all that the Job does, so that Flux makes a new one.
-
-    It is the same for the same.
-    """
+    """The name follows from all that the Job does, so that Flux makes a new one."""
     assert job_of(PLAN)["metadata"]["name"] == job_of(PLAN._replace())["metadata"]["name"]
     assert job_of(PLAN)["metadata"]["name"] != job_of(other)["metadata"]["name"]

@@ -52,10 +52,7 @@ def built() -> list[dict]:
 
 
 def test_a_container_for_each_namespace_and_kind() -> None:
-    """With every name in one command, and each resource by its group.
-
-    So no other resource of its name is meant.
-    """
+    """With every name in one command, and each resource by its group."""
     tail = '--type=merge --field-manager=krm-windows -p {"spec":{"suspend":true}}'
     assert commands(WEB, SHOP, INFRA, APPS) == [
         (
@@ -107,10 +104,7 @@ def test_only_edges_and_rights_are_emitted() -> None:
 
 
 def test_the_cron_jobs() -> None:
-    """Each starts and ends before the next edge, on a pinned image.
-
-    In a Pod as restricted as the gate's.
-    """
+    """Each starts and ends before the next edge, on a pinned image."""
     closing, opening = (item["spec"] for item in built() if item["kind"] == "CronJob")
     assert (opening["schedule"], closing["schedule"]) == ("0 8 * * 1", "0 17 * * 4")
     for spec, value in ((opening, False), (closing, True)):

@@ -47,7 +47,15 @@ def plan(
         targets=targets,
     )
     found = triggers(timetable, Wording(), timedelta(minutes=15))
-    return Plan(name, namespace, timetable, found, rights(targets), Actuator(), extras=EXTRAS)
+    return Plan(
+        name,
+        namespace,
+        timetable,
+        found,
+        rights(targets, f"{namespace}/{name}"),
+        Actuator(),
+        extras=EXTRAS,
+    )
 
 
 def all_names(one: Plan) -> list[tuple[str, str, str]]:
@@ -79,10 +87,7 @@ def test_what_the_name_of_the_apply_job_begins_with(who: tuple[str, str], conten
 def test_names_are_valid_and_unique(
     who: tuple[str, str], windows: tuple[str, ...], spaces: tuple[str, ...]
 ) -> None:
-    """Within one policy no two objects have one name.
-
-    Roles keep apart even if all are moved into one namespace.
-    """
+    """Within one policy no two objects have one name."""
     found = all_names(plan(*who, windows, spaces))
     assert len(found) == len(set(found))
     assert len({(kind, name) for kind, _, name in found}) == len(found)
@@ -140,10 +145,7 @@ def test_labels_are_unique_across_policies(one: tuple[str, str], other: tuple[st
     ],
 )
 def test_cron_jobs(policy: str, slug: str, want: str) -> None:
-    """A reader finds policy and window in the name.
-
-    What could be read in two ways, or is too long, has a hash.
-    """
+    """A reader finds policy and window in the name."""
     got = names.cron_job(plan(policy), Trigger(slug, "* * * * *", "Etc/UTC", ""))
     assert re.sub("[0-9a-f]{16}(?=-|$)", "#", got) == want
 
@@ -155,10 +157,7 @@ def test_a_given_name_is_taken_as_it_is() -> None:
 
 
 def test_a_cut_name_is_stable_and_differs_from_its_neighbours() -> None:
-    """Cut at the same place, two long names still differ.
-
-    Neither ends in a dot or a dash before its hash.
-    """
+    """Cut at the same place, two long names still differ."""
     long = "x" * 35 + "-.-" + "y" * 30
     cut = [names.fit(f"{long}{end}", 52) for end in ("a", "b")]
     assert cut[0] != cut[1]

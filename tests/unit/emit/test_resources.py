@@ -70,19 +70,13 @@ def test_what_the_policy_gives(more: str) -> None:
     ],
 )
 def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> None:
-    """A limit below the default request, or a request above the default limit, is enough.
-
-    Whoever gives the one need not give the other.
-    """
+    """A limit below the default request, or a request above the default limit, is enough."""
     for each in containers(given):
         assert (each["requests"][name], each["limits"][name]) == (asked, limit)
 
 
 def test_hooks_have_their_own() -> None:
-    """In the gate's file, and so in what admission policies hold it to.
-
-    A hook without them has the default.
-    """
+    """In the gate's file, and so in what admission policies hold it to."""
     config = spec(
         hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1536Mi}}"), admissionPolicy="Disabled"
     )

@@ -29,10 +29,7 @@ Fault = Callable[["Handler"], bool]
 
 @dataclass
 class Api:
-    """What the server holds, by path, what it was asked, and the faults to come.
-
-    Faults are by method and the path's end.
-    """
+    """What the server holds, by path, what it was asked, and the faults to come."""
 
     objects: dict[str, Json] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -66,10 +63,7 @@ class Api:
         by: str | None = None,
         **more: object,
     ) -> None:
-        """Put the Kustomization `name` there.
-
-        `by` is who is recorded as the writer of its spec and annotations.
-        """
+        """Put the Kustomization `name` there."""
         metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
         by = by or self.writer
@@ -467,11 +461,7 @@ def body(content: bytes, content_type: str = "application/json", code: int = 200
 
 
 def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
-    """Answer with bytes that need be no HTTP.
-
-    Then with the same again and again, every `pause` seconds. It ends when the client has gone, or
-    the test is over.
-    """
+    """Answer with bytes that need be no HTTP."""
 
     def answer(handler: Handler) -> bool:
         handler.close_connection = True
@@ -488,10 +478,7 @@ def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
 
 
 def ended(content: bytes) -> Fault:
-    """Answer with bytes, and end the connection as TLS has it.
-
-    Whether or not the answer was whole.
-    """
+    """Answer with bytes, and end the connection as TLS has it."""
 
     def answer(handler: Handler) -> bool:
         handler.close_connection = True

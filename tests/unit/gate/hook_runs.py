@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
+from types import ModuleType
 
 import zoned
 from api_server import Api, Fault, Handler, closed_by, kustomization
 
 from krm_windows.gate import hooks
-from krm_windows.gate.annotations import HOOKS, annotation
+from krm_windows.gate.annotations import annotation, digest
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
@@ -22,7 +23,8 @@ from krm_windows.schedule.timetable import Kind, Rule, Timetable
 SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
+OURS = annotation("flux-system/p")
+NOTE = "/api/v1/namespaces/flux-system/configmaps/p-hooks"
 ANNOTATION = closed_by("flux-system/p")
 JOBS = "/apis/batch/v1/namespaces/maintenance/jobs"
 SHUT = {"suspend": True}
@@ -58,7 +60,7 @@ def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this
         }
         for kind in kinds
     }
-    return json.dumps({"namespace": "maintenance", "hooks": found})
+    return json.dumps({"namespace": "maintenance", "note": "p-hooks", "hooks": found})
 
 
 ALL = file("beforeOpen", "rollback", "afterClose")
@@ -96,41 +98,47 @@ class Clock:
 class Lab:
     """The program's runs at an API server, one after the other, by a clock."""
 
-    kind: Callable[..., hooks.Hooks] = hooks.Hooks
     text = ALL
+    parts: dict[str, ModuleType] = {}  # noqa: RUF012
 
     def __init__(self, api: Api, port: int, account: Path) -> None:
         self.api, self.clock = api, Clock(NOON - HOUR)
         api.writer = "krm-windows"
         self.cluster = partial(Cluster, "127.0.0.1", str(port), account, 5)
+        self.files = account
         self.log: list[dict[str, object]] = []
+        api.store(NOTE, {"kind": "ConfigMap", "metadata": {"name": "p-hooks"}})
 
     def run(
         self,
         timetable: Timetable = POLICY,
         text: str | None = None,
         clock: Clock | None = None,
-        kind: Callable[..., hooks.Hooks] | None = None,
+        cluster: Cluster | None = None,
+        parts: dict[str, ModuleType] | None = None,
     ) -> bool:
         """Run once: by the clock of all, with the hooks of the class, unless told otherwise."""
+        text = self.text if text is None else text
+        files = self.files / digest(text)  # of its own: others may be reading theirs
+        with self.api.lock:
+            if not files.exists():
+                files.mkdir()
+                (files / "hooks.json").write_text(text)
         gate = Gate(
             shipped(timetable),
             partial(decide, timetable),
             clock or self.clock,
             lambda **line: self.log.append(line),
+            files=files,
         )
-        return hooks.run(
-            gate,
-            self.cluster(),
-            allow_missing=False,
-            text=self.text if text is None else text,
-            kind=kind or self.kind,
-            **PACE,
-        )
+        parts = self.parts if parts is None else parts
+        cluster = cluster or self.cluster()
+        return hooks.run(gate, cluster, allow_missing=False, **parts, **PACE)  # type: ignore[arg-type]
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
         """Let a run close the targets, some time before."""
         now, self.clock.time = self.clock.time, at
+        self.forget_note()
         for name in names or ("apps",):
             self.api.add(name, {}, status=APPLIED)
         self.run(BOTH if names else POLICY)
@@ -141,10 +149,22 @@ class Lab:
         """Whether a target is not suspended."""
         return dig(self.api.object(name), "spec", "suspend") is not True
 
-    def stage(self, name: str = "apps") -> object:
-        """Where the hooks are, by the note on a target."""
-        text = dig(self.api.object(name), "metadata", "annotations", NOTE)
-        return json.loads(text)["stage"] if isinstance(text, str) else None
+    def stage(self) -> object:
+        """Where the hooks are, by their note."""
+        return self.note().get("stage")
+
+    def note(self, **said: object) -> dict[str, object]:
+        """How far the hooks are; or let them be so far."""
+        if said:
+            note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1} | said
+            data: dict[str, object] = {"note": json.dumps(note)}
+            self.api.store(NOTE, {**self.api.objects[NOTE], "data": data})
+        found: dict[str, object] = json.loads(dig(self.api.objects[NOTE], "data", "note") or "{}")
+        return found
+
+    def forget_note(self) -> None:
+        """Have none, as after `kubectl delete configmap`."""
+        self.api.store(NOTE, {**self.api.objects[NOTE], "data": {}})
 
     def kinds(self) -> list[str]:
         """Which hooks were started, in order."""

@@ -14,11 +14,9 @@ import pytest
 import zoned
 from api_server import Api, Json, closed_by, edited, kustomization, managed, path_of
 
-from krm_windows.gate import hooks
 from krm_windows.gate.annotations import (
     DIGITS,
     HOLD,
-    HOOKS,
     Cause,
     ClosedBy,
     Writer,
@@ -41,10 +39,9 @@ APPS = kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
 ALWAYS = SHUT._replace(outside_windows="Open")
 MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
-OURS, THEIRS, NOTE = (
+OURS, THEIRS = (
     annotation("flux-system/p"),
     annotation("flux-system/q"),
-    annotation("flux-system/p", HOOKS),
 )
 APPLIED: Json = {"lastAppliedRevision": "1"}
 RunOnce = Callable[..., bool]
@@ -158,10 +155,7 @@ def test_whose_writing_counts(
     entries: list[Json] | None,
     opens: bool,  # noqa: FBT001
 ) -> None:
-    """An annotation by another writer is no annotation.
-
-    A suspension by another writer is not the gate's.
-    """
+    """An annotation by another writer is no annotation."""
     put(api, {OURS: closed_by("flux-system/p")}, entries=entries)
     assert run_once(ALWAYS), reason
     assert (suspended(api) is False) == opens, reason
@@ -208,10 +202,7 @@ def test_a_hold_of_an_open_target(api: Api, run_once: RunOnce, policy: Timetable
     ],
 )
 def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, text: str) -> None:
-    """What is no annotation of this policy, or is of a time to come, counts for nothing.
-
-    A person has suspended it.
-    """
+    """What is no annotation of this policy, or is of a time to come, counts for nothing."""
     put(api, {OURS: text}, entries=None)
     assert run_once(ALWAYS)
     assert suspended(api) is True
@@ -228,10 +219,7 @@ def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, tex
     ],
 )
 def test_honest_annotations(api: Api, run_once: RunOnce, said: Json) -> None:
-    """An annotation of before a long outage, or of a clock that is ahead, is one.
-
-    So is one of a later version.
-    """
+    """An annotation of before a long outage, or of a clock that is ahead, is one."""
     put(api, {OURS: closed_by("flux-system/p", **said)}, entries=None)
     assert run_once(ALWAYS)
     assert suspended(api) is False
@@ -249,10 +237,7 @@ def test_a_clock_that_was_years_ahead(api: Api, run_once: RunOnce) -> None:
 
 
 def test_a_forged_annotation_opens_nothing(api: Api, run_once: RunOnce) -> None:
-    """Git brings the very annotation that the gate wrote in the last window.
-
-    What a person suspends stays suspended.
-    """
+    """Git brings the very annotation that the gate wrote in the last window."""
     api.add("apps", {}, by=FLUX, status=APPLIED)
     assert run_once(SHUT)
     [text] = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
@@ -302,10 +287,7 @@ def test_an_honest_annotation_of_another_policy_keeps_shut(api: Api, run_once: R
     "timetable", [SHUT._replace(adopt_until=NOON), SHUT._replace(first_apply="Wait")]
 )
 def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Timetable) -> None:
-    """The suspension is another writer's, and the annotation says that the policy adopts it.
-
-    Also later on.
-    """
+    """The suspension is another writer's, and the annotation says that the policy adopts it."""
     put(api, {}, entries=[wrote("kubectl-patch", suspend=True)])
     if timetable.first_apply == "Wait":
         api.object("apps")["status"] = {}
@@ -318,64 +300,6 @@ def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Time
     assert json.loads(text)["reason"] == "freezes.f: why"
     assert run_once(ALWAYS)
     assert suspended(api) is False
-
-
-HOOK = {"name": "p-before-open", "seconds": 5, "aborts": True, "metadata": {}, "spec": {}}
-AROUND = partial(
-    hooks.run,
-    text=json.dumps({"namespace": "line", "hooks": {"beforeOpen": HOOK}}),
-    pause=0.01,
-    grace=0,
-)
-SINCE, AHEAD = "2026-11-20T08:00:00+00:00", "2026-11-20T11:11:00+00:00"
-JOB = "p-before-open-202611200800-0123456789abcdef"
-
-
-@pytest.mark.parametrize(
-    ("note", "by"),
-    [
-        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB}, FLUX),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB}, "kubectl-annotate"),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": ""}, None),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": "another-job"}, None),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB[:-6]}, None),
-        ({"occurrence": SINCE, "cycle": 10**12, "stage": "MayOpen", "job": JOB}, None),
-        ({"occurrence": AHEAD, "cycle": 5, "stage": "MayOpen", "job": JOB}, None),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Opening", "job": "there-already"}, None),
-        ({"occurrence": SINCE, "cycle": True, "stage": "MayOpen", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": "5", "stage": "MayOpen", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": 0, "stage": "MayOpen", "job": JOB}, GATE),
-        ({"occurrence": "", "cycle": 5, "stage": "MayOpen", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": 5, "stage": ["MayOpen"], "job": JOB}, GATE),
-    ],
-)
-def test_a_forged_note_opens_nothing(
-    api: Api, run_once: RunOnce, note: Json, by: str | None
-) -> None:
-    """The hook runs first; while it does not end well, nothing is opened."""
-    entries = None if by is None else [wrote(GATE, OURS, suspend=True), wrote(by, NOTE)]
-    put(api, {OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)}, entries=entries)
-    api.store(
-        "/apis/batch/v1/namespaces/line/jobs/there-already",
-        {"kind": "Job", "metadata": {"name": "there-already"}},
-    )
-    api.end("there-already", "Complete")
-    api.ends["p-before-open"] = "Failed"
-    assert not run_once(MORNING, AROUND)
-    assert suspended(api) is True
-    assert [name for name in api.jobs() if name.startswith("p-before-open")]
-
-
-def test_a_note_by_the_gate_is_believed(api: Api, run_once: RunOnce) -> None:
-    """The hook has run, maybe as it was before somebody mended it: it does not run again."""
-    note = {"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB}
-    put(
-        api,
-        {OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)},
-        entries=[wrote(GATE, OURS, NOTE, suspend=True)],
-    )
-    assert run_once(MORNING, AROUND)
-    assert (suspended(api), api.jobs()) == (False, [])
 
 
 def test_a_person_comes_between_two_runs(api: Api, run_once: RunOnce) -> None:
@@ -432,12 +356,8 @@ def test_an_annotation_is_read_as_it_was_written(api: Api, run_once: RunOnce) ->
     ],
 )
 def test_what_is_in_clusters_stays_readable(more: str, expected: tuple[object, ...]) -> None:
-    """Targets are closed while the gate is updated: neither the key nor the text may change.
-
-    These are texts that an earlier release has written (docs/reference/compatibility.md).
-    """
+    """Targets are closed while the gate is updated: neither the key nor the text may change."""
     assert annotation("flux-system/week") == "closed-by.krm-windows.dev/2f2fa8c96fc69227"
-    assert annotation("flux-system/week", HOOKS) == "hooks.krm-windows.dev/2f2fa8c96fc69227"
     text = (
         '{"policy": "flux-system/week", "reason": "outside the windows", '
         f'"since": "2026-11-19T16:00:00Z", "until": "2026-11-23T07:00:00Z"{more}}}'

@@ -128,10 +128,7 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
 
 
 def wait_for_the_end(api: Api) -> None:
-    """Give what the server has closed the time to be read as closed.
-
-    Nothing is judged by how long that takes.
-    """
+    """Give what the server has closed the time to be read as closed."""
     assert api.connections
     sleep(0.3)
 

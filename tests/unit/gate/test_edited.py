@@ -14,16 +14,19 @@ from datetime import datetime
 from functools import partial
 from itertools import product
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from api_server import Api, Json, managed
-from hook_runs import APPS, HOUR, NOON, OURS, PACE, POLICY, file
+from hook_runs import APPS, HOUR, NOON, NOTE, OURS, PACE, POLICY, file
 
-from krm_windows.gate import hooks, pending
+from krm_windows.gate import pending
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.clocks import Clocks
+from krm_windows.gate.hooks import Hooks
+from krm_windows.gate.jobs import Hook, Jobs
 from krm_windows.gate.kubernetes import ApiError
+from krm_windows.gate.notes import HookName
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Target
@@ -33,7 +36,9 @@ from krm_windows.schedule.timetable import Timetable
 
 T = TypeVar("T")
 REVISION = "main@sha1:1"
-TEXT = file("beforeOpen")
+BEFORE = {
+    HookName(name): Hook(**hook) for name, hook in json.loads(file("beforeOpen"))["hooks"].items()
+}
 SOURCE = Target("source.toolkit.fluxcd.io", "gitrepositories", "GitRepository", "flux-system", "f")
 RELEASE = Target(
     "helm.toolkit.fluxcd.io",
@@ -82,12 +87,15 @@ class Memory:
         return True
 
     def ask(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Create a Job, which ends well at once."""
+        """Create a Job, which ends well at once, or read or write the note of hooks."""
         if method == "POST":
             name = dig(body, "metadata", "name")
             done = {"conditions": [{"type": "Complete", "status": "True"}]}
             self.api.objects[f"{path}/{name}"] = {**(body or {}), "status": done}
             return {}
+        path = path.partition("?")[0]
+        if method == "PATCH":
+            return self.api.merge(path, body or {})
         return self.api.objects[path]
 
 
@@ -114,6 +122,7 @@ class World:
         metadata: Json = {"name": "apps", "namespace": "flux-system", "generation": 1}
         metadata["managedFields"] = [managed("flux", {"spec": spec}, "Apply")]
         self.api.store(self.name, {"metadata": metadata, "spec": spec, "status": {}})
+        self.api.store(NOTE, {"metadata": {"name": "p-hooks"}})
         self._offers()
         self.begins()
         self.ends()
@@ -249,20 +258,15 @@ class World:
         self,
         time: datetime,
         timetable: Timetable = POLICY,
-        kind: Callable[..., hooks.Hooks] | None = None,
+        part: ModuleType | None = pending,
     ) -> None:
         """Run the gate once, and see what it opens."""
         timetable = timetable._replace(targets=(self.target,))
         was_closed, hooked = dig(self.live, "spec", "suspend"), self.jobs
         gate = Gate(shipped(timetable), partial(decide, timetable), lambda: time, lambda **_: None)
-        hooks.run(
-            gate,
-            Memory(self.api),  # type: ignore[arg-type]
-            allow_missing=False,
-            text=TEXT,
-            kind=kind or PENDING,
-            **PACE,
-        )
+        cluster: Any = Memory(self.api)
+        jobs = Jobs(cluster, "maintenance", **PACE)
+        Hooks(gate, cluster, jobs, NOTE, BEFORE, part).run(allow_missing=False)
         opened = was_closed and not dig(self.live, "spec", "suspend")
         if opened and self.jobs == hooked and self.waits():
             self.unhooked.append(f"generation {dig(self.live, 'metadata', 'generation')}")
@@ -292,12 +296,6 @@ def dict_of(found: object) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def reasons(part: ModuleType) -> Callable[..., hooks.Hooks]:
-    """Make hooks as the first file of the program does."""
-    return partial(hooks.Hooks, pending=part)
-
-
-PENDING = reasons(pending)
 KINDS = pytest.mark.parametrize("kind", ["Kustomization", "HelmRelease"])
 
 
@@ -389,7 +387,7 @@ def test_a_note_that_the_gate_has_not_written(kind: str) -> None:
 def test_a_target_that_an_earlier_release_has_closed(kind: str) -> None:
     """Nothing notes what it was, so the hook runs, and the next time it is known."""
     world = World(kind)
-    world.run(TIMES[0], kind=hooks.Hooks)
+    world.run(TIMES[0], part=None)
     world.runs = 0
     story(world, "closes", "opens")
     assert world.jobs == 1
@@ -426,7 +424,7 @@ def test_what_is_noted(kind: str) -> None:
 def test_without_only_if_nothing_is_noted(kind: str) -> None:
     """The annotation is what it was."""
     world = World(kind)
-    world.run(TIMES[0], kind=hooks.Hooks)
+    world.run(TIMES[0], part=None)
     annotations = dict_of(dig(world.live, "metadata", "annotations"))
     assert "generation" not in json.loads(str(annotations[OURS]))
 

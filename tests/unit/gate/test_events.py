@@ -56,7 +56,7 @@ def run_once(api: Api, port: int, account: Path) -> RunOnce:
     def once(
         now: datetime, around: Callable[..., bool] = Gate.run, log: Callable[..., None] = dict
     ) -> bool:
-        gate = Gate(shipped(POLICY), partial(decide, POLICY), lambda: now, log)
+        gate = Gate(shipped(POLICY), partial(decide, POLICY), lambda: now, log, files=account)
         return events.run(
             gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
         )
@@ -72,11 +72,11 @@ def recorded(api: Api) -> list[tuple[object, ...]]:
 
 
 def test_every_change_has_an_event(api: Api, run_once: RunOnce) -> None:
-    """By which policy, until when on its clock, and why; a run that changes nothing writes none."""
+    """By which policy, until when, and why; a run that changes nothing writes none."""
     for now in (NOON, NOON, NOON - HOUR, NOON - HOUR, NOON):
         assert run_once(now)
-    closed = "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
-    opened = "opened, by flux-system/p until Fri 2026-11-20 13:00 CET: windows.morning"
+    closed = "closed, by flux-system/p until Sat 2026-11-21 08:00 UTC: no window is open"
+    opened = "opened, by flux-system/p until Fri 2026-11-20 12:00 UTC: windows.morning"
     assert recorded(api) == [
         ("Normal", "WindowClosed", closed),
         ("Normal", "WindowOpened", opened),
@@ -148,15 +148,17 @@ def test_one_that_cannot_be_written(api: Api, run_once: RunOnce, fault: Fault) -
     assert "error" in log[-1]
 
 
-def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce) -> None:
+def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce, account: Path) -> None:
     """On every target, once, with the Job's name and what it says."""
     run_once(NOON - 5 * HOUR)
     api.ends["p-before"] = "Failed"
-    text = (
-        '{"namespace": "line", "hooks": {"beforeOpen": '
+    (account / "hooks.json").write_text(
+        '{"namespace": "line", "note": "p-hooks", "hooks": {"beforeOpen": '
         '{"name": "p-before-open", "seconds": 5, "aborts": true, "metadata": {}, "spec": {}}}}'
     )
-    around = partial(hooks.run, text=text, pause=0.01)
+    note = {"metadata": {"name": "p-hooks"}}
+    api.store("/api/v1/namespaces/flux-system/configmaps/p-hooks", note)
+    around = partial(hooks.run, pause=0.01)
     assert not run_once(NOON - HOUR, around)
     assert not run_once(NOON - HOUR, around)
     [job] = api.jobs()
@@ -227,7 +229,7 @@ def test_an_event_that_is_written_late(api: Api, port: int, account: Path) -> No
     )
     assert (
         recorded(api)[0][2]
-        == "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
+        == "closed, by flux-system/p until Sat 2026-11-21 08:00 UTC: no window is open"
     )
     [event] = [live for path, live in api.objects.items() if "/events/" in path]
     assert event["firstTimestamp"] == "2026-11-20T12:00:00Z"
@@ -243,7 +245,7 @@ def test_what_a_failed_hook_closes_has_an_event(api: Api, run_once: RunOnce) -> 
         return replace(gate, decides=lambda _: failed).run(cluster, allow_missing=allow_missing)
 
     assert run_once(NOON - HOUR, around)
-    words = "closed, by flux-system/p until Fri 2026-11-20 13:00 CET: hooks.beforeOpen failed"
+    words = "closed, by flux-system/p until Fri 2026-11-20 12:00 UTC: hooks.beforeOpen failed"
     assert recorded(api) == [("Normal", "WindowClosed", words)]
 
 
@@ -263,7 +265,7 @@ def test_what_a_webhook_takes_the_annotation_from(api: Api, run_once: RunOnce) -
 
     api.fault("PATCH", "apps", stripped)
     assert run_once(NOON - HOUR, around)
-    by = "by flux-system/p until Fri 2026-11-20 13:00 CET: windows.morning"
+    by = "by flux-system/p until Fri 2026-11-20 12:00 UTC: windows.morning"
     assert recorded(api) == [
         ("Normal", "WindowClosed", f"closed, {by}"),
         ("Warning", "WindowLeftToPerson", f"left closed by a person, {by}"),

@@ -53,7 +53,7 @@ class Program:
         patience: float = 0.0,
         **given: Callable[..., object],
     ) -> tuple[int, list[dict[str, object]]]:
-        """Call it, perhaps with another `run` or `clock`; return its exit code and its log."""
+        """Call it, perhaps with another `clock`; return its exit code and its log."""
         arguments = ["gate", "--account", str(self._account), *flags]
         self._monkeypatch.setattr(sys, "argv", arguments)
         code = program.main(pauses=(0.01, 0.01), patience=patience, **given)  # type: ignore[arg-type]
@@ -150,29 +150,14 @@ def test_what_is_no_instant(gate: Program, capsys: pytest.CaptureFixture[str], t
     assert f"{text!r} is no instant such as 2026-11-20T09:00:00+01:00" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flags", [(), ("--leave-to-next",)])
-def test_what_cannot_be_decided_is_closed(api: Api, gate: Program, flags: tuple[str, ...]) -> None:
-    """Whatever is around a run, which is left out, and whatever may be left to the next one."""
-    gate.put(json.dumps(dump(ALWAYS) | {"formatVersion": 3}))
-    code, [decision, *log] = gate(*flags, run=broken)
-    assert str(decision["reason"]).startswith("cannot be decided: ")
-    assert (code, failures(log), suspended(api)) == (1, [[]], [True, True])
-    assert gate("--at", "2026-11-20T12:00:00Z")[0] == 1
-
-
-def broken(*_: object, **__: object) -> bool:
-    """Fail before a run, as hooks might."""
-    raise RuntimeError("out of order")
-
-
 @pytest.mark.parametrize(("timetable", "want"), [(SHUT, [True, True]), (ALWAYS, [None, None])])
 def test_what_breaks_around_a_run(
     api: Api, gate: Program, timetable: Timetable, want: list[object]
 ) -> None:
     """What should be closed is closed all the same; nothing is opened."""
-    gate.put(timetable)
-    code, log = gate(run=broken)
-    assert {"error": "RuntimeError: out of order"} in log
+    gate.put(json.dumps(dump(timetable) | {"parts": ["unheard_of"]}))
+    code, log = gate()
+    assert "krm_windows.gate.unheard_of" in str(log[1]["error"])
     assert (code, suspended(api)) == (1, want)
 
 

@@ -3,29 +3,25 @@
 Objects are as Flux's controllers write them.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from time import sleep
 
 import pytest
-from api_server import Api, Fault, Json, closed_by, managed, path_of, said, status
+from api_server import Api, Fault, Json, closed_by, managed, said, status
 from hook_runs import (
     BOTH,
     HOUR,
     NOON,
-    NOTE,
     OURS,
     POLICY,
     Lab,
     file,
 )
 
-from krm_windows.gate import hooks, pending
+from krm_windows.gate import pending
 from krm_windows.gate.annotations import HOLD
-from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 
 SOURCE = "source.toolkit.fluxcd.io"
@@ -46,7 +42,7 @@ RELEASE = Target(
 class Flux(Lab):
     """Runs with `onlyIf: Pending`, at an API server with the objects of Flux."""
 
-    kind = partial(hooks.Hooks, pending=pending)
+    parts = {"pending": pending}  # noqa: RUF012
 
     def source(  # noqa: PLR0913 - what may be wrong with one
         self,
@@ -267,7 +263,7 @@ def test_a_commit_between_two_runs(flux: Flux) -> None:
 
 def test_always(flux: Flux) -> None:
     """Without `onlyIf` the hook runs, and asks for no source."""
-    assert flux.run(kind=hooks.Hooks)
+    assert flux.run(parts={})
     assert (flux.open(), flux.kinds()) == (True, ["before-open"])
     assert not [line for line in flux.api.asked if SOURCE in line]
 
@@ -474,31 +470,10 @@ def test_a_failure_aborts(flux: Flux) -> None:
 
 def test_a_note_of_left_out_hooks(flux: Flux) -> None:
     """It counts where the policy leaves hooks out, and where it does not the hook runs."""
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen"}
-    text = json.dumps({**note, "skipped": True})
-    flux.target(**{NOTE: text})
+    flux.note(stage="MayOpen", skipped=True)
     assert flux.run()
     assert (flux.open(), flux.kinds()) == (True, [])
-    flux.target(**{NOTE: text})
-    assert flux.run(kind=hooks.Hooks)
+    flux.target()
+    flux.note(stage="MayOpen", skipped=True)
+    assert flux.run(parts={})
     assert (flux.open(), flux.kinds()) == (True, ["before-open"])
-
-
-def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> None:
-    """It does not count: who wrote it may have wanted the hook to be left out."""
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen"}
-    flux.source(revision=SECOND)
-    flux.target(**{NOTE: json.dumps({**note, "skipped": True})})
-    del flux.api.objects[path_of("apps")]["metadata"]["managedFields"]
-    assert flux.run()
-    assert (flux.open(), flux.kinds()) == (True, ["before-open"])
-
-
-def test_a_note_with_anything_for_left_out(flux: Flux) -> None:
-    """It cannot be read, so it does not count."""
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen"}
-    flux.source(revision=SECOND)
-    flux.target(**{NOTE: json.dumps({**note, "skipped": "no"})})
-    assert flux.run()
-    assert flux.kinds() == ["before-open"]
-    assert dig(flux.api.objects[path_of("apps")], "spec", "suspend") is False

@@ -263,10 +263,7 @@ def test_no_answer_for_one_target(
 
 @pytest.mark.slow  # as long as 24 requests that are stalled
 def test_a_patch_that_timed_out_is_tried_again(api: Api, run_once: RunOnce) -> None:
-    """Many Jobs start at one edge, and the server stalls the first patch of each target.
-
-    All are closed within the run, though it has no more time than each stalled request would take.
-    """
+    """Many Jobs start at one edge, and the server stalls the first patch of each target."""
     targets = tuple(kustomization(f"t{number}", "v1") for number in range(96))
     for target in targets:
         api.add(target.name, {})
@@ -305,60 +302,6 @@ def test_missing_targets(api: Api, run_once: RunOnce) -> None:
     assert not run_once(SHUT)
     assert run_once(SHUT, missing=True)
     assert run_once(SHUT._replace(targets=(APPS,), released=(INFRA,)))
-
-
-def test_annotations_of_others_and_people(api: Api, run_once: RunOnce) -> None:
-    """Another policy's annotation keeps it shut, a person's suspension is no failure."""
-    api.add("infra", {"suspend": True}, annotations={OURS: ANNOTATION, THEIRS: THEIR_ANNOTATION})
-    api.add("apps", {"suspend": True}, status={"lastAppliedRevision": "main@sha1:1"})
-    assert run_once(ALWAYS)
-    assert state(api, "infra") == (True, {THEIRS})
-    assert state(api, "apps") == (True, set())
-
-
-def test_a_person_who_resumes_is_in_the_log(
-    api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is closed again, and the log says so."""
-    api.add("apps", {"suspend": False}, annotations={OURS: ANNOTATION})
-    assert run_once(SHUT)
-    assert state(api, "apps") == (True, {OURS})
-    done = {
-        "target": "Kustomization flux-system/apps",
-        "action": "Closed",
-        "message": "closed again: a person had resumed it",
-    }
-    assert done in [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-
-def test_former_names_and_released_targets(api: Api, run_once: RunOnce) -> None:
-    """Annotations of a former name are ours.
-
-    A released target is opened though the policy is closed.
-    """
-    former = annotation("flux-system/old")
-    api.add("infra", {"suspend": True}, annotations={former: FORMER_ANNOTATION})
-    api.add(
-        "apps",
-        {"suspend": True},
-        annotations={former: FORMER_ANNOTATION},
-        status={"lastAppliedRevision": "main@sha1:1"},
-    )
-    assert run_once(
-        SHUT._replace(targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",))
-    )
-    assert state(api, "infra") == (True, {OURS})
-    assert state(api, "apps") == (False, set())
-
-
-def test_a_target_that_was_never_applied(api: Api, run_once: RunOnce) -> None:
-    """A new cluster can start."""
-    api.add("apps", {})
-    metadata = api.object("apps")["metadata"]
-    assert isinstance(metadata, dict)
-    metadata["creationTimestamp"] = "2026-11-20T10:30:00Z"
-    assert run_once(SHUT)
-    assert state(api, "apps") == (None, set())
 
 
 class Clock:
@@ -440,10 +383,7 @@ Run = Callable[..., tuple[int, list[dict[str, object]]]]
 
 @pytest.fixture
 def run(tmp_path: Path, port: int, account: Path) -> Run:
-    """The program, laid out as the volume lays it out.
-
-    By an interpreter that has nothing of ours and no zone data.
-    """
+    """The program, laid out as the volume lays it out."""
     package = tmp_path / "gate" / "krm_windows" / "gate"
     package.mkdir(parents=True)
     for module in Path(krm_windows.gate.__path__[0]).glob("*.py"):
@@ -502,10 +442,7 @@ def text(timetable: Timetable) -> str:
 
 
 def test_run_closes(api: Api, run: Run) -> None:
-    """One line says what is decided, one a target what was done.
-
-    The last says what failed and how far clocks are apart.
-    """
+    """One line says what is decided, one a target what was done."""
     code, log = run(text(SHUT))
     assert code == 0
     assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
@@ -558,10 +495,7 @@ def test_run_with_nothing_to_name(api: Api, run: Run, broken: str) -> None:
 
 
 def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_path: Path) -> None:
-    """kubelet may mount the ConfigMap as it was.
-
-    When the new one comes, its program and timetable are used.
-    """
+    """kubelet may mount the ConfigMap as it was."""
     folder = tmp_path / "gate"
     (folder / "digest").write_text("old")
 

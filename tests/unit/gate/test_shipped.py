@@ -29,7 +29,7 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
     found = yaml.load(
         call(wire(APPS, config=spec().rstrip("\n") + f"\n  {PARTS}")).out, yaml.CSafeLoader
     )["items"]
-    [data] = [item["data"] for item in found if item["kind"] == "ConfigMap"]
+    [data] = [item["data"] for item in found if "data" in item]
     [pod] = [item["spec"]["template"]["spec"] for item in found if item["kind"] == "Job"]
     for item in pod["volumes"][0]["configMap"]["items"]:
         path = tmp_path / "gate" / item["path"]
@@ -62,6 +62,8 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
 
 def test_it_runs_a_hook_opens_and_reports(api: Api, run: Run) -> None:
     """One Job, one target opened, one Event."""
+    path = "/api/v1/namespaces/flux-system/configmaps/week-hooks"
+    api.store(path, {"metadata": {"name": "week-hooks"}})
     api.add(
         "apps",
         {"suspend": True},

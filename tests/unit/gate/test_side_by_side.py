@@ -33,10 +33,7 @@ ALWAYS = SHUT._replace(outside_windows="Open")
 def test_six_runs_do_what_one_does(
     timetable: Timetable, api: Api, port: int, account: Path
 ) -> None:
-    """All have read the same before the first of them writes.
-
-    Each target is turned once, and all runs succeed.
-    """
+    """All have read the same before the first of them writes."""
     log: list[dict[str, object]] = []
 
     def run_once(of: Timetable) -> bool:
@@ -64,10 +61,7 @@ def test_six_runs_do_what_one_does(
 
 
 def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Path) -> None:
-    """The CronJob in the policy's zone and that in UTC fire at once.
-
-    The runs meet in the middle, and rarely conflict.
-    """
+    """The CronJob in the policy's zone and that in UTC fire at once."""
     names = [f"tenant-{number:03}" for number in range(200)]
     for name in names:
         api.add(name, {"interval": "10m"})

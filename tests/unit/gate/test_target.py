@@ -324,10 +324,7 @@ def test_another_field() -> None:
 
 
 def test_keys_of_annotations_are_names() -> None:
-    """The annotation's name is API: a hash of `namespace/name`.
-
-    Other policies, scripts and people know it so.
-    """
+    """The annotation's name is API: a hash of `namespace/name`."""
     assert (
         annotation("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
     )
@@ -353,10 +350,7 @@ def test_the_words_of_a_hold_are_one_short_line(hold: str, said: str) -> None:
 
 @pytest.mark.parametrize("reason", ["x" * 1024, "x" * 1025, "ä" * 300_000])
 def test_a_long_reason_is_cut(reason: str) -> None:
-    """All annotations of an object have 256 KiB together.
-
-    An annotation that is refused would leave the target open.
-    """
+    """All annotations of an object have 256 KiB together."""
     change, _ = due(POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW)
     text = dig(change, "metadata", "annotations", OURS)
     assert isinstance(text, str)

@@ -167,10 +167,7 @@ def test_targets_are_grouped() -> None:
 
 
 def test_what_can_be_named_is_salvaged() -> None:
-    """From a later format.
-
-    Targets with fields that are not known yet, and others that cannot be addressed.
-    """
+    """From a later format."""
     later = dump(FULL) | {"formatVersion": 2, "windows": "somewhere else"}
     targets = later["targets"]
     assert isinstance(targets, list)

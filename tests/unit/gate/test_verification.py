@@ -4,36 +4,27 @@ When it is due, what its failure closes, and every way in which runs and edges c
 """
 
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from time import sleep
 
 import pytest
-from api_server import Api, Fault, Json, closed_by, path_of, status
+from api_server import Api, Fault, Json, path_of, status
 from hook_runs import (
-    ALL,
     BOTH,
     BY_HAND,
     HOUR,
     NOON,
-    NOTE,
     OURS,
-    PACE,
     POLICY,
     Lab,
     file,
     until,
 )
 
-from krm_windows.gate import hooks
+from krm_windows.gate import verification
 from krm_windows.gate.objects import dig
-from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Target
-from krm_windows.gate.verification import VerifiedHooks
-from krm_windows.plan.timetable import shipped
-from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
 CHECK = file("afterApply", "afterApply.rollback")
@@ -44,7 +35,7 @@ FIRST, SECOND, THIRD = ("main@sha1:1", "main@sha1:2", "main@sha1:3")
 class Plant(Lab):
     """Runs with a hook that checks, at an API server where a test does what Flux does."""
 
-    kind = VerifiedHooks
+    parts = {"verification": verification}  # noqa: RUF012
     text = CHECK
 
     def applies(
@@ -74,11 +65,6 @@ class Plant(Lab):
             self.applies(FIRST, target.name)
         assert self.run(timetable, text)
         assert all(self.open(target.name) for target in timetable.targets)
-
-    def said(self) -> Json:
-        """The note on the target."""
-        found: Json = json.loads(str(self.notes()[NOTE]))
-        return found
 
     def messages(self, action: str) -> str:
         """What the log says of an action."""
@@ -258,31 +244,16 @@ def test_a_hook_taken_out(plant: Plant) -> None:
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
     assert not plant.run()
-    assert plant.run(text=file("afterClose"), kind=hooks.Hooks)
+    assert plant.run(text=file("afterClose"), parts={})
     assert plant.open()
     plant.clock.time = NOON
-    assert plant.run(text=file("afterClose"), kind=hooks.Hooks)
+    assert plant.run(text=file("afterClose"), parts={})
     assert plant.kinds() == ["after-apply", "undo", "after-close"]
-
-
-@pytest.mark.parametrize("stage", ["Checking", "ClosingAfterFailure"])
-def test_a_hook_taken_out_at_the_end(plant: Plant, stage: str) -> None:
-    """What is noted of it does not keep the next occurrence closed."""
-    note = {"occurrence": "2026-11-19T08:00:00+00:00", "cycle": 1, "stage": stage, "check": "gone"}
-    plant.api.add(
-        "apps",
-        {"suspend": True},
-        annotations={OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)},
-        by="krm-windows",
-        status={"lastAppliedRevision": FIRST},
-    )
-    assert plant.run(text=ALL, kind=hooks.Hooks)
-    assert (plant.open(), plant.kinds()) == (True, ["after-close", "before-open"])
 
 
 def test_a_hook_that_comes_while_open(plant: Plant) -> None:
     """What was applied before it came is not checked, and what comes later is."""
-    plant.run(text=file("afterClose"), kind=hooks.Hooks)
+    plant.run(text=file("afterClose"), parts={})
     plant.applies()
     assert plant.run()
     assert plant.kinds() == []
@@ -329,14 +300,12 @@ def test_a_gate_that_died(plant: Plant) -> None:
         run = pool.submit(plant.run)
         until(plant.api.jobs)
         [job] = plant.api.jobs()
-        before = json.dumps(plant.said())
+        before = plant.note()
         plant.api.end(job, "Complete")
         assert run.result()
-    live = plant.api.object("apps")
-    metadata = {**live["metadata"], "annotations": {NOTE: before}}  # type: ignore[dict-item]
-    plant.api.store(path_of("apps"), {**live, "metadata": metadata})
+    plant.note(**before)
     assert plant.run()
-    assert (json.dumps(plant.said()) == before, plant.api.jobs()) == (False, [job])
+    assert (plant.note() == before, plant.api.jobs()) == (False, [job])
 
 
 def test_a_newer_revision_counts(plant: Plant) -> None:
@@ -428,10 +397,10 @@ def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
     """What cannot be read is not known: nothing is closed, and the run fails."""
     plant.begins()
     plant.applies()
-    plant.api.fault("GET", "apps", *[lambda _: False] * 3, *[status(500)] * 9)
+    plant.api.fault("GET", "apps", lambda _: False, *[status(500)] * 9)
     assert not plant.run()
     assert plant.open()
-    assert plant.messages("LeftToNextRun").startswith("hooks.afterApply could not go on: ")
+    assert plant.messages("LeftToNextRun").startswith("hooks could not go on: ")
     plant.api.faults.clear()
     assert plant.run()
     assert plant.kinds() == ["after-apply"]
@@ -492,40 +461,3 @@ def test_a_release(plant: Plant) -> None:
         released(version, chart)
         assert plant.run(policy)
         assert plant.kinds() == ["after-apply"] * count
-
-
-@pytest.mark.parametrize(
-    "change", [{"job": 1}, {"number": "5"}, {"applied": None}, {"occurrence": 5}]
-)
-def test_a_note_that_cannot_be_read(plant: Plant, change: Json) -> None:
-    """It does not count: what is applied now is where the check begins."""
-    plant.begins()
-    spoilt = json.dumps({**plant.said(), **change})
-    live = plant.api.object("apps")
-    metadata = {**live["metadata"], "annotations": {NOTE: spoilt}}  # type: ignore[dict-item]
-    plant.api.store(path_of("apps"), {**live, "metadata": metadata})
-    plant.applies()
-    assert plant.run()
-    assert plant.kinds() == []
-    plant.applies(THIRD)
-    assert plant.run()
-    assert plant.kinds() == ["after-apply"]
-
-
-def test_it_is_warned_of(plant: Plant) -> None:
-    """As of every hook, for an Event."""
-    said: list[dict[str, object]] = []
-    plant.begins()
-    plant.applies()
-    plant.api.ends["after-apply"] = "Failed"
-    log = lambda **line: said.append(line)  # noqa: E731
-    gate = Gate(shipped(POLICY), partial(decide, POLICY), plant.clock, log)
-    make: Callable[..., hooks.Hooks] = VerifiedHooks
-    hooks.run(gate, plant.cluster(), allow_missing=False, text=CHECK, kind=make, **PACE)
-    job = plant.api.jobs()[0]
-    [failed] = [line for line in said if line.get("failure")]
-    assert failed == {
-        "hook": "afterApply",
-        "job": f"maintenance/{job}",
-        "failure": "BackoffLimitExceeded: it said no",
-    }

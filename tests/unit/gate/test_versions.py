@@ -75,14 +75,8 @@ class Lab:
         command = [getattr(sys, "_base_executable", sys.executable), "-I", self.folder / version]
         if version == "image":
             # That of the image has the package installed.
-            command = [
-                sys.executable,
-                "-I",
-                "-m",
-                "krm_windows.gate.image",
-                "--files",
-                place.parent,
-            ]
+            module = ["-m", "krm_windows.gate", "--files", place.parent]
+            command = [sys.executable, "-I", *module]
         done = subprocess.run(
             [*command, "--account", self.account],
             env=os.environ | self.environment,
@@ -236,17 +230,4 @@ def test_what_a_hold_has_suspended_an_earlier_version_takes_for_a_persons(lab: L
     lab.run("earlier", **OPEN)
     assert lab.state == (True, False)
     lab.run("today", **OPEN)
-    assert lab.state == (False, False)
-
-
-def test_what_today_took_over_an_earlier_version_opens(lab: Lab) -> None:
-    """The annotation that a take-over leaves is like any other."""
-    lab.add()
-    lab.run("earlier", policy="flux-system/gone")
-    lab.api.gone.add("system:serviceaccount:flux-system:gone-gate")
-    lab.run("earlier", **OPEN)
-    assert lab.state == (True, False)  # it does not ask who may patch it
-    lab.run("today")
-    assert lab.state == (True, True)
-    lab.run("earlier", **OPEN)
     assert lab.state == (False, False)
