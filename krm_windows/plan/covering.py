@@ -43,9 +43,6 @@ class DayFields(NamedTuple):
         return days, months, weekdays
 
 
-ANY_DAY = DayFields(EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY)
-
-
 def moments(recurrence: Recurrence) -> Moments:
     """Return the times of day of a recurrence, on the days it names."""
     return set(bits.numbers(recurrence.times))

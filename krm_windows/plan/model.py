@@ -72,4 +72,4 @@ class Plan(NamedTuple):
     @property
     def own_names(self) -> tuple[str, ...]:
         """The policy's name and those it had before: what they left behind is ours."""
-        return self.policy, *self.timetable.former_names
+        return self.timetable.own_names

@@ -24,16 +24,3 @@ def patches(spec: Tree) -> dict[str, Tree]:
     """Return what a spec has for each cluster, by name; nothing where that is no map."""
     found = spec.get("clusters") if isinstance(spec, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def touches(patch: Tree, path: str) -> bool:
-    """Whether a patch has anything at a path of the spec, above it or below it."""
-    for part in path.split("."):
-        # An entry of a list stands for the whole list: a patch replaces it.
-        name, _, _ = part.partition("[")
-        if not isinstance(patch, dict):
-            return True
-        if name not in patch:
-            return False
-        patch = patch[name]
-    return True

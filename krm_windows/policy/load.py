@@ -251,18 +251,10 @@ def _empty_map(path: str) -> Finding:
     return Finding(rules.CLUSTER_EMPTY_MAP, must, path=path)
 
 
-def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
-    """Point a finding to the patch.
-
-    Its own place where the patch has what it is about, or a neighbour of it in one entry; else all
-    of the patch.
-    """
-    # `windows.night.opens` and its neighbour `closes` share the entry `windows.night`.
+def _attributed(finding: Finding, patch: Mapping[str, Tree], path: str) -> Finding:
+    """Point a finding to its place in the patch, or to all of a patch that has no such field."""
     below = finding.path.removeprefix("spec.")
-    entry = below
-    if below.count(".") > 1:
-        entry, _, _ = below.rpartition(".")
-    if clusters.touches(patch, entry):
+    if below.replace("[", ".").split(".")[0] in patch:
         return finding._replace(path=f"{path}.{below}")
     # The patch has nothing there, and so is not where a reader would look.
     must = f"results in an invalid policy: {finding.path} {finding.must}"

@@ -4,7 +4,6 @@ A model is validated from a tree of texts (`policy.document`): a leaf reads one 
 pydantic's own. What it refuses comes back as findings, each with its path.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,11 +117,11 @@ def _worded(error: ErrorDetails, part: type[Part]) -> Iterator[Finding]:
     written = error["input"] if isinstance(error["input"], str) else None
     match error["type"]:
         case "missing":
-            yield Finding(rules.FIELD_REQUIRED, f"is required{_example(part, loc)}")
+            yield Finding(rules.FIELD_REQUIRED, "is required")
         case "too_short":
             # Entries that are wrong do not count for pydantic; each is reported itself.
             if not error["input"]:
-                yield Finding(rules.FIELD_REQUIRED, f"must not be empty{_example(part, loc)}")
+                yield Finding(rules.FIELD_REQUIRED, "must not be empty")
         case "extra_forbidden":
             yield _unknown(str(loc[-1]), _at(part, loc[:-1]))
         case "literal_error":
@@ -149,17 +148,6 @@ def _unknown(key: str, schema: Schema) -> Finding:
     meant = closest(key, known)
     hint = f'did you mean "{meant}"?' if meant else f"must be one of {', '.join(known)}"
     return Finding(rules.FIELD_UNKNOWN, f"unknown field; {hint}")
-
-
-def _example(part: type[Part], loc: Sequence[int | str]) -> str:
-    """Say what to write, where the schema has an example."""
-    node = _at(part, loc)
-    values = node.get("examples") or node.get("enum") or [node.get("const")]
-    if values[0] is None:
-        return ""
-    # JSON is YAML, too.
-    value = values[0] if isinstance(values[0], str) else json.dumps(values[0])
-    return f"; write, for example, `{loc[-1]}: {value}`"
 
 
 @cache

@@ -11,8 +11,6 @@ from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.schedule import cron
 from krm_windows.schedule.recurrence import Recurrence
 
-# robfig/cron's, without `@every`, which has no time of day.
-DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
 _FIELDS = 5
 _LONGEST_NAME = 3  # of a month or a weekday
@@ -94,8 +92,8 @@ def parse(text: str) -> Recurrence:
 def _why(text: str, error: cron.CronError) -> Finding:
     """Return why a schedule is none: known mistakes in words, others as the grammar says them."""
     if text.startswith("@"):
-        must = f"must be one of {', '.join(DESCRIPTORS)}"
-        return Finding(rules.CRON_SYNTAX, must, text, closest(text, DESCRIPTORS))
+        must = f"must be one of {', '.join(cron.DESCRIPTORS)}"
+        return Finding(rules.CRON_SYNTAX, must, text, closest(text, cron.DESCRIPTORS))
     fields = text.split()
     # Other crons give Sunday this number too.
     if re.search(r"(?<![\d/])7(?!\d)", fields[-1]):

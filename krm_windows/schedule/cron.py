@@ -56,7 +56,7 @@ FIELDS = (
     Bounds(0, 6, WEEKDAYS),
 )
 # What robfig/cron calls descriptors.
-_DESCRIPTORS = {
+DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
     "@monthly": "0 0 1 * *",
@@ -86,9 +86,9 @@ def parse(text: str) -> Schedule:
     if spec.startswith("@every "):
         return Schedule(None, _duration(spec.removeprefix("@every ")), zone)
     if spec.startswith("@"):
-        if spec not in _DESCRIPTORS:
+        if spec not in DESCRIPTORS:
             raise CronError(f"unrecognized descriptor: {spec}")
-        spec = _DESCRIPTORS[spec]
+        spec = DESCRIPTORS[spec]
     return Schedule(_recurrence(_WORD.findall(spec)), None, zone)
 
 
