@@ -286,8 +286,11 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
     # A source that is not seen here may have a name in the Role, which was made where it is seen.
     reads = {each.namespace for each in wanted if each.is_read and each.name == ALL}
     read = {each.namespace for each in given if each.is_read}
+    # With whatever verbs: those are compared below.
+    named = {each._replace(verbs=()) for each in given}
     for right in sorted(wanted - given):
-        if not (right.is_read and right.name == ALL and right.namespace in read):
+        is_named = right.name != ALL and right._replace(verbs=()) in named
+        if not (is_named or (right.is_read and right.name == ALL and right.namespace in read)):
             message = (
                 f"no bound Role there lets the gate {right}: {_OUTERMOST}, or set "
                 "no `namespace:` on its output; where the rights are delivered by themselves "

@@ -97,7 +97,7 @@ def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
     needed = [name for name in files if not name.startswith(("job_", "validatingadmission"))]
     assert len(needed) > 6
     for left_out in ("", *needed):
-        wanted = [WINDOWS_UNAPPLIED.id] if left_out else []
+        wanted = ["delivery-changed"] if left_out else []
         listed = "".join(f"- windows/{name}\n" for name in files if name != left_out)
         (CLUSTER / "kustomization.yaml").write_text(head + listed)
         assert [rule for rule, _ in found()] == wanted
@@ -115,7 +115,7 @@ def test_windows_that_are_applied_in_part_are_found_by_what_they_are(found: Foun
         if "kind: RoleBinding" not in renamed.read_text():
             listed += f"- windows/{renamed.name}\n"
     (CLUSTER / "kustomization.yaml").write_text(head + listed)
-    assert [rule for rule, _ in found()] == [WINDOWS_UNAPPLIED.id]
+    assert [rule for rule, _ in found()] == ["delivery-changed"]
 
 
 def test_what_is_not_followed_may_apply_them(found: Found) -> None:

@@ -148,7 +148,7 @@ def unname(items: list[Item]) -> None:
         (change("RoleBinding", "subjects", 0, "namespace", to="other"), {"rights-missing"}),
         (widen, {"rights-excess"}),
         (unname, {"rights-excess", "rights-missing"}),
-        (change("Role", "rules", 0, "verbs", to=["*"]), {"rights-excess", "rights-missing"}),
+        (change("Role", "rules", 0, "verbs", to=["*"]), {"rights-excess"}),
         (change("HelmRelease", "spec", "suspend", to=False), {"target-suspend"}),
         (change("Kustomization", "spec", "suspend", to=True), {"target-suspend"}),
         (
