@@ -10,7 +10,7 @@ from posixpath import basename, dirname
 from krm_windows import rules
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import objects
+from krm_windows.flux import locations, objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import Closure, close, joined, kustomization_file, refusal
 from krm_windows.flux.fields import bases
@@ -76,6 +76,25 @@ class Build:
     rendered: frozenset[str] = frozenset()
 
 
+# A build leaves out what is annotated `config.kubernetes.io/local-config: "true"`, at its end: the
+# plugins of a directory run whatever they say (kustomize, api/krusty).
+_KEEP_LOCAL: Mapping[str, Value] = {
+    "patches": [
+        {
+            "target": {"group": "krm-windows.dev", "kind": "WindowPolicy"},
+            # The patch of a target needs a name, and takes none from it.
+            "patch": json.dumps(
+                {
+                    "apiVersion": "krm-windows.dev/v1alpha1",
+                    "kind": "WindowPolicy",
+                    "metadata": {"name": "any", "annotations": {objects.LOCAL: "false"}},
+                }
+            ),
+        }
+    ]
+}
+
+
 @dataclass
 class Builds:
     """The builds of one tree; `jobs` run at a time. Whatever was built is kept."""
@@ -109,6 +128,12 @@ class Builds:
             absent = Finding(rules.BUILD_FAILED, message, file=file)
             return Build(notices=(absent,), complete=False)
         notices = list(closure.notices)
+        policies = list(closure.policies)
+        for directory in closure.changed:
+            made, wrong = self._built(self.closure(Request.of(directory, _KEEP_LOCAL)))
+            notices += [wrong] if wrong else []
+            locator = locations.Locator(self.tree)
+            policies += ((locator.locate(each).file, each.item) for each in made)
         found, failure = self._built(closure)
         complete = not closure.notices and failure is None
         if failure is not None:
@@ -116,7 +141,7 @@ class Builds:
         return Build(
             objects=found,
             notices=tuple(dict.fromkeys(notices)),
-            policies=tuple(closure.policies),
+            policies=tuple(policies),
             complete=complete,
             files=frozenset(closure.files),
             rendered=frozenset(self._rendered(closure)),

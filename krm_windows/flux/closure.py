@@ -50,11 +50,11 @@ class Closure:
     `files` and `links` are what a build is to find. `resources` are the files of objects in their
     order; it is not `plain` where a build does more than to put these together. `policies` are the
     WindowPolicies by their file, `run` the files by which a build elsewhere would run them;
-    `notices` are what was left out and why. `remote`: what
-    is missing would have to be fetched. `broken`: a kustomization cannot be read. `missing` are the
-    texts at whose path nothing is read, most of which are no paths, each with that path.
-    `kustomizations` are all by their files, as they are built; the first is that of the directory
-    itself.
+    `changed` are the directories that change some before. `notices` are what was left out and why.
+    `remote`: what is missing would have to be fetched. `broken`: a kustomization cannot be read.
+    `missing` are the texts at whose path nothing is read, most of which are no paths, each with
+    that path. `kustomizations` are all by their files, as they are built; the first is that of the
+    directory itself.
     """
 
     tree: Checkout
@@ -66,6 +66,7 @@ class Closure:
     policies: list[tuple[str, KubeObject]] = field(default_factory=list)
     notices: list[Finding] = field(default_factory=list)
     run: set[str] = field(default_factory=set)
+    changed: list[str] = field(default_factory=list)
     remote: bool = False
     broken: bool = False
     missing: dict[str, str] = field(default_factory=dict)
@@ -333,12 +334,11 @@ class _Walk:
             # A policy in it is read and not run, so the builder must not be given it.
             if any(GROUP.encode() in text for text in below.files.values()):
                 self.closure.run.update(below.files)
-                self.closure.policies += below.policies if below.plain else []
-                self.closure.notices += below.notices
-                if below.policies and not below.plain:
-                    message = "changes a WindowPolicy before a build runs it: that is not followed"
-                    file = kustomization_file(self.tree, path) or path
-                    self.closure.notices.append(Finding(rules.NOT_FOLLOWED, message, file=file))
+                if below.plain:
+                    self.closure.policies += below.policies
+                    self.closure.notices += below.notices
+                else:
+                    self.closure.changed.append(path)
                 return False
         self.directory(path, {})
         return True

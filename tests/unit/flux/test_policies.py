@@ -52,18 +52,25 @@ def test_it_is_known_among_the_plugins(follow: Followed) -> None:
     ]
 
 
-def test_a_policy_that_a_directory_of_plugins_patches_is_not_followed(follow: Followed) -> None:
-    """What it gates is not known, and that is said."""
+def test_a_policy_that_is_patched_for_a_cluster_is_what_the_patch_makes_it(
+    follow: Followed,
+) -> None:
+    """By a directory of plugins, built with plain kustomize patches (examples/base-and-patches)."""
+    patch = (
+        '[{target: {kind: WindowPolicy}, patch: \'[{"op": "add", "path": "/spec/buildFor", '
+        '"value": "north"}]\'}]'
+    )
     files = {
         "live/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../windows/north]\n",
-        "windows/north/kustomization.yaml": "resources: [../base]\nnameSuffix: -x\n",
+        "windows/north/kustomization.yaml": f"resources: [../base]\npatches: {patch}\n",
         "windows/base/kustomization.yaml": "resources: [policy.yaml]\n",
-        "windows/base/policy.yaml": policy("[live]"),
+        "windows/base/policy.yaml": policy(
+            "[live]",
+            spec="  clusters: {north: {targets: [{kind: Kustomization, names: [windowed]}]}}\n",
+        ),
     }
-    found = follow(REPOSITORY | files)
-    assert gates(found) == []
-    assert [(each.rule.id, each.file) for each in found.notices] == [
-        ("not-followed", "windows/north/kustomization.yaml")
+    assert gates(follow(REPOSITORY | files)) == [
+        ("north", "flux-system/window", WINDOWED, "flux-system/live")
     ]
 
 
