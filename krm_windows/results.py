@@ -1,5 +1,6 @@
 """Results as the KRM functions specification writes them, their order and their line."""
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from enum import StrEnum
@@ -192,6 +193,7 @@ def tally(results: Iterable[Result]) -> str:
     return ", ".join(found) or "no findings"
 
 
+_NUMBER = re.compile(r"([0-9]+)")
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -201,5 +203,23 @@ def sort(results: Iterable[Result]) -> list[Result]:
 
 
 def _key(result: Result) -> tuple[object, ...]:
-    about = str(result.resource_ref or "")
-    return _RANK[result.severity], about, result.path, result.rule, result.message
+    # `targets[2]` comes before `targets[10]`.
+    place = tuple(map(_part, _NUMBER.split(result.path)))
+    return (
+        _RANK[result.severity],
+        str(result.resource_ref or ""),
+        place,
+        result.rule,
+        result.message,
+    )
+
+
+def _part(part: str) -> tuple[bool, int, str]:
+    """Give a part of a path so that numbers are ordered by value: a longer one is greater.
+
+    A name in a path may be a number of any length, which Python would refuse to convert.
+    """
+    if not (part.isascii() and part.isdigit()):
+        return (False, 0, part)
+    digits = part.lstrip("0")
+    return (True, len(digits), digits or part)

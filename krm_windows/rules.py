@@ -134,6 +134,9 @@ TARGET_CLUSTER_SCOPED = _error(
 TARGET_ELSEWHERE = _error(
     "target-elsewhere", "A target is in another namespace, which the policy does not allow."
 )
+NETWORK_POLICY = _error(
+    "network-policy", "`networkPolicy` has the API server's address, but nothing uses it."
+)
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges use the same CronJob name.")
 HOOK_NAMESPACE = _error(
     "hook-namespace",

@@ -27,7 +27,7 @@ def written(
     for name in sorted(requests):
         # A request above its limit is refused by the API server (core/v1, ResourceRequirements).
         limit = limited.get(name) or max(
-            read(limits[name]), asked.get(name, read("0")), key=_amount
+            read(limits[name]), asked.get(name, Quantity(0)), key=_amount
         )
         request = asked.get(name) or min(read(requests[name]), limit, key=_amount)
         asked_all[name], limited_all[name] = str(request), str(limit)
@@ -35,4 +35,4 @@ def written(
 
 
 def _amount(quantity: Quantity) -> int:
-    return quantity.thousandths
+    return quantity.nanos

@@ -63,6 +63,7 @@ def compile_policy(
         hooks=spec.hooks,
         events=spec.events,
         admission=spec.admission_policy == "Enabled",
+        api_servers=spec.network_policy.api_server if spec.network_policy else (),
         zone_release=zones.release(),
     )
     return plan, [*results, *found.results]

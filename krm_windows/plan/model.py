@@ -6,6 +6,7 @@ from typing import NamedTuple
 from krm_windows.plan.triggers import Trigger
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.model import Actuator
+from krm_windows.policy.network import ApiServer
 from krm_windows.schedule.timetable import Timetable
 
 
@@ -33,8 +34,9 @@ class Plan(NamedTuple):
 
     `patience`: with `Kubectl`, how long a Job may take to start, and then again to end. `interval`
     lies between two runs, `extras` are named as in the policy. `admission`: whether
-    admission policies hold its account. `zone_release`: of the zone data that its table was made
-    with, such as `2026f`.
+    admission policies hold its account. `api_servers`: where its Pods may connect to, with the
+    extra `NetworkPolicy`; none means any address at the usual ports. `zone_release`: of the zone
+    data that its table was made with, such as `2026f`.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Plan(NamedTuple):
     hooks: Hooks | None = None
     events: bool = False
     admission: bool = True
+    api_servers: tuple[ApiServer, ...] = ()
     zone_release: str = ""
 
     @property

@@ -20,6 +20,7 @@ from krm_windows.policy.findings import Finding, RefusedError, raise_for
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
+from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.parts import Part, context
 from krm_windows.policy.resources import Resources
 from krm_windows.policy.targets import TargetSelector, not_repeated
@@ -219,7 +220,7 @@ class Actuator(Part):
         """Refuse what the gate could not run with."""
         # The Pod would be killed (OOMKilled) in every run.
         limit = self.resources.limits.memory
-        if limit is not None and limit.thousandths < _LEAST_MEMORY.thousandths:
+        if limit is not None and limit.nanos < _LEAST_MEMORY.nanos:
             must = f"must be at least {_LEAST_MEMORY}, or a run would be killed (OOMKilled)"
             path = "resources.limits.memory"
             raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path=path))
@@ -355,8 +356,15 @@ class Spec(Part):
         description=(
             "What else is generated: `AlertmanagerTimeIntervals` tells Alertmanager and Grafana "
             "when the policy is open and closed, `NetworkPolicy` restricts the gate's Pods to "
-            "the API server's ports, `PrometheusRule` adds alerts, `StateMetrics` makes "
+            "the API server, `PrometheusRule` adds alerts, `StateMetrics` makes "
             "kube-state-metrics report the targets."
+        ),
+    )
+    network_policy: NetworkPolicy | None = Field(
+        default=None,
+        description=(
+            "Where the API server is, for the extra `NetworkPolicy`; default: any address, port "
+            "443 or 6443."
         ),
     )
     clusters: dict[fields.Label, dict[str, Any]] = Field(
@@ -413,6 +421,9 @@ def _contradictions(spec: Spec, home: str | None) -> Iterator[Finding]:
             "outside its windows too"
         )
         yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
+    if spec.network_policy and "NetworkPolicy" not in spec.extras:
+        must = "has no effect without `extras: [NetworkPolicy]`"
+        yield Finding(rules.NETWORK_POLICY, must, path="networkPolicy")
     if spec.actuator.type == "Kubectl":
         yield from _beyond_edges(spec)
     targets = [(f"targets[{i}].namespace", each) for i, each in enumerate(spec.targets)]

@@ -23,7 +23,7 @@ _SCHEMA: Schema = {
 }
 
 
-Processors = Annotated[Quantity, Leaf(quantities.read, {**_SCHEMA, "examples": ["100m"]})]
+Processors = Annotated[Quantity, Leaf(quantities.processors, {**_SCHEMA, "examples": ["100m"]})]
 Size = Annotated[Quantity, Leaf(quantities.size, {**_SCHEMA, "examples": ["64Mi"]})]
 
 
@@ -67,6 +67,6 @@ def _exceeding(
     """Yield what is asked for beyond what may be used, which the API server refuses."""
     # `spec.containers[].resources.requests: must be less than or equal to … limit` (core/v1).
     for name, asked in requests.items():
-        if name in limits and asked.thousandths > limits[name].thousandths:
+        if name in limits and asked.nanos > limits[name].nanos:
             must = f"must not exceed the limit, {limits[name]}"
             yield Finding(rules.RESOURCES, must, str(asked), path=f"requests.{name}")

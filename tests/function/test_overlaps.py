@@ -151,6 +151,16 @@ def test_one_directory_is_one_cluster(run: Run) -> None:
     assert "(two-policies)" in said
 
 
+def test_the_actuator_kubectl_has_no_timetable(run: Run) -> None:
+    """Its Roles say what it gates."""
+    edges = "  actuator: {type: Kubectl}\n"
+    assert run("render", policy("a", more=edges), "--output-dir", "out/a").startswith("0 ")
+    for more in ("", edges):
+        said = run("render", policy("b", more=more), "--output-dir", "out/b")
+        assert said.startswith("1 ")
+        assert "also gated by the policy flux-system/a (out/a/role" in said
+
+
 @pytest.mark.parametrize(("name", "fires"), [("fires", True), ("nearly", False)])
 def test_siblings_without_a_cluster_are_unclear(run: Run, name: str, *, fires: bool) -> None:
     """Outside of a repository a warning.

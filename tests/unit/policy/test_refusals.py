@@ -17,6 +17,8 @@ TARGET = (
 FROM_SECRET = "secretKeyRef: {name: a, key: b}"  # noqa: S105 - a reference
 FROM_CONFIG = "configMapKeyRef: {name: a, key: b}"
 COMMAND = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, command: %s}}"
+API = "{apiServer: [{cidr: %s, port: %s}]}"
+API_PATH = "spec.networkPolicy.apiServer[0]"
 WINDOW_OPENS, WINDOW_LENGTH = "spec.windows.w.opens", "spec.windows.w.duration"
 
 
@@ -164,6 +166,31 @@ def test_the_namespace_of_hooks_is_nobody_elses(namespace: str) -> None:
 def test_a_variable_has_one_value(env: str) -> None:
     """From one place."""
     assert said("hooks", HOOKS % env) == []
+
+
+@pytest.mark.parametrize(
+    ("cidr", "port", "field"),
+    [
+        ("10.0.0.1/8", "443", "cidr"),
+        ("api.example.org", "443", "cidr"),
+        *(
+            ("10.0.0.1/32", port, "port")
+            for port in ("0", "65536", "-1", "http", "'4 43'", "'\u0661'", f"'{'9' * 5000}'")
+        ),
+        ("10.0.0.1", "'443'", None),
+        ("2001:db8::/64", "65535", None),
+    ],
+)
+def test_where_the_api_server_is(cidr: str, port: str, field: str | None) -> None:
+    """A block of addresses without bits behind its length, and a port in ASCII digits."""
+    fields = {"extras": "[NetworkPolicy]", "networkPolicy": API % (cidr, port)}
+    results = call(wire(config=spec(**fields))).results
+    found = [
+        (each["tags"]["rule"], each["field"]["path"])
+        for each in results
+        if each["tags"]["rule"] != "target-unseen"
+    ]
+    assert found == ([("field-value", f"{API_PATH}.{field}")] if field else [])
 
 
 def test_an_unknown_time_zone_alone_is_refused() -> None:

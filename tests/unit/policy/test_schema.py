@@ -37,7 +37,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schema.json_schema(WindowPolicy))
 # What is wrong with a text, or with one text beside another: more than a schema can say.
 BEYOND_A_SCHEMA = re.compile(
     "too-many|moment-.*|cron-.*|cronjob-shared|duration-syntax|end-(one-off|instant|order)"
-    "|ends-meet|time-zone|target-(duplicate|elsewhere|kind|cluster-scoped)|cluster-unknown"
+    "|ends-meet|time-zone|target-(duplicate|elsewhere|kind|cluster-scoped)|network-policy|cluster-unknown"
     "|end-choice|outside-windows|target-(privileged|selector)|program-image|hook-value"
     "|kubectl-field|hook-(namespace|none|rollback)|suspend-field|quantity-syntax|resources"
 )
