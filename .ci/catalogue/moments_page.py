@@ -44,7 +44,7 @@ class Shape(NamedTuple):
 SHAPES = (
     Shape(
         "Weekdays and a time",
-        "Each of these days at that time. Days are written with "
+        "Each of these days at that time; the time may also come first. Days are written with "
         "three letters or in full, in any case. A list uses commas without spaces, and a range "
         "may cross the end of the week. `weekdays` are Monday to Friday, `weekends` Saturday "
         "and Sunday.",
@@ -59,19 +59,21 @@ SHAPES = (
             "every day 01:00",
             "weekdays 09:00",
             "weekends 09:00",
+            "09:00 Mon-Fri",
             "Sat,Sun 24:00",
         ),
     ),
     Shape(
         "The nth day of a month",
         "One weekday, `day` for any of them, or `workday` for Monday to Friday, which freezes "
-        "and public holidays do not move. `1st` to `5th` count from the "
+        "and public holidays do not move. `1st` to `5th` (or `first` to `fifth`) count from the "
         "beginning of the month, `last`, and `2nd last` to `5th last` before it, from its end; "
         "months without a 5th are skipped. `+2d` means two days later (0 to 27 are allowed), "
         "possibly in the next month.",
         (
             "1st Mon 22:00",
             "2nd Tue 22:00",
+            "second Tuesday 22:00",
             "5th Fri 22:00",
             "last Fri 17:00",
             "2nd Tue +2d 22:00",

@@ -53,8 +53,16 @@ class Moment(NamedTuple, Generic[V_co]):
 
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
-ORDINALS |= {f"{name} last": -number for name, number in ORDINALS.items() if number > 1}
+_COUNTED = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
+_SPELLED = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+
+
+def _from_end(names: dict[str, int]) -> dict[str, int]:
+    return {f"{name} last": -number for name, number in names.items() if number > 1}
+
+
+ORDINALS = _COUNTED | {"last": -1} | _from_end(_COUNTED)
+_ORDINALS = ORDINALS | _SPELLED | _from_end(_SPELLED)
 # `monday` and `mon`, as cron counts them: Sunday is 0.
 _NUMBERS = {name.lower(): i for i, name in enumerate(WEEKDAYS)}
 _NUMBERS |= {name[:3]: i for name, i in _NUMBERS.items()}
@@ -99,7 +107,7 @@ def parse(text: str, role: Role) -> Moment[Value]:
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
-    words = " ".join(shorter.split())
+    words = TIME_FIRST.sub(r"\2 \1", " ".join(shorter.split()))
     for pattern, read in SHAPES:
         found = pattern.fullmatch(words)
         if found:
@@ -220,7 +228,7 @@ def _recurring(found: re.Match[str], role: Role) -> tuple[frozenset[int], frozen
 
 def _nth(found: re.Match[str], role: Role) -> Recurrence:
     weekdays = NTH_DAYS[found["day"].lower()]
-    nth = ORDINALS[found["nth"].lower()]
+    nth = _ORDINALS[found["nth"].lower()]
     minutes, hours, shift = _recurring(found, role)
     # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
     days = int(found["shift"] or 0)
@@ -259,6 +267,8 @@ _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
 _EVERY = "[Ee][Vv][Ee][Rr][Yy]"
 _DAYS = f"(?P<days>[A-Za-z,-]+|{_EVERY} [A-Za-z]+)"
 _NTH = rf"(?P<nth>(?!{_EVERY} )\w+(?: \w+)?) (?P<day>\w+)(?: \+(?P<shift>\d{{1,2}})d)?"
+TIME_FIRST = re.compile(r"^(\d{1,2}:\d{2}) (.+)", re.ASCII)
+"""The one other order of a shape's parts: `08:00 Mon` is read as `Mon 08:00`."""
 
 # Each way to write a moment; they exclude each other, so that their order does not matter.
 SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
