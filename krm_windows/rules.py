@@ -330,6 +330,9 @@ MIGRATE_CLUSTER_UNKNOWN = _warning(
 CLASS_DUPLICATE = _error("class-duplicate", "Two change classes have the same name.")
 CLASS_UNKNOWN = _error("class-unknown", "A change class is not declared.")
 RULE_EMPTY = _error("rule-empty", "A rule without a selector would match everything.")
+RULE_UNREACHABLE = _error(
+    "rule-unreachable", "An earlier rule matches everything that this one does."
+)
 ACKNOWLEDGE_UNUSED = _warning(
     "acknowledge-unused", "There is no reference between the acknowledged objects."
 )

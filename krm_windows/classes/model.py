@@ -3,7 +3,7 @@
 The one source of its schema, definition and field reference.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -99,6 +99,25 @@ class ClassRule(Part):
             raise RefusedError(Finding(table.RULE_EMPTY, must))
         return self
 
+    def covers(self, later: "ClassRule") -> bool:
+        """Whether this rule matches whatever another one does, one selector at a time.
+
+        `web-*` matches the text `web-a*`, and so whatever that matches.
+        """
+        return (
+            _are_like(self.kinds, later.kinds)
+            and _are_like(self.names, later.names)
+            and _are_like(self.namespaces, later.namespaces)
+            and self.match_labels.items() <= later.match_labels.items()
+            and self.match_annotations.items() <= later.match_annotations.items()
+        )
+
+
+def _are_like(globs: tuple[str, ...] | None, texts: tuple[str, ...] | None) -> bool:
+    if globs is None:
+        return True
+    return texts is not None and all(is_like(globs, text) for text in texts)
+
 
 def is_like(globs: Iterable[str], text: str) -> bool:
     """Whether any of some globs matches a text."""
@@ -153,14 +172,26 @@ def _not_repeated(classes: tuple[ChangeClass, ...]) -> tuple[ChangeClass, ...]:
     return classes
 
 
-def _of_known(rules: tuple[ClassRule, ...], info: ValidationInfo) -> tuple[ClassRule, ...]:
+def _reached(rules: tuple[ClassRule, ...], info: ValidationInfo) -> tuple[ClassRule, ...]:
     known = _known(info)
-    raise_for(
+    unknown = (
         undeclared(rule.change_class, known, f"[{i}].class")
         for i, rule in enumerate(rules)
         if known and rule.change_class not in known
     )
+    raise_for((*unknown, *_unreachable(rules)))
     return rules
+
+
+def _unreachable(rules: Sequence[ClassRule]) -> Iterator[Finding]:
+    for i, rule in enumerate(rules):
+        covering = [before for before in range(i) if rules[before].covers(rule)]
+        if covering:
+            must = (
+                f"never applies: spec.rules[{covering[0]}] comes first and matches everything "
+                "that it matches"
+            )
+            yield Finding(table.RULE_UNREACHABLE, must, path=f"[{i}]")
 
 
 DeclaredClass = Annotated[fields.Label, AfterValidator(_declared)]
@@ -178,7 +209,7 @@ class Spec(Part):
     default: DeclaredClass = Field(
         description="The class of every resource that no rule matches.", examples=["apps"]
     )
-    rules: Annotated[tuple[ClassRule, ...], AfterValidator(_of_known)] = Field(
+    rules: Annotated[tuple[ClassRule, ...], AfterValidator(_reached)] = Field(
         default=(), description="Rules; the first one that matches a resource sets its class."
     )
     acknowledge: tuple[Acknowledgement, ...] = Field(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from krm_windows.classes import selection
 from krm_windows.classes.model import ClassRule, Spec
 from krm_windows.classes.partition import Partition, divide
-from krm_windows.inventory import CHANGE_CLASS
+from krm_windows.inventory import CHANGE_CLASS, resource_of
 from krm_windows.krm import KubeObject
 from krm_windows.policy.findings import RefusedError
 from krm_windows.render import split
@@ -221,3 +221,15 @@ def test_annotated_resources_stay_where_they_are(
             else []
         )
         assert annotated == [placed.change_class for placed in partition(spec, stream).placements]
+
+
+@given(rules(), rules(), STREAMS)
+def test_a_rule_that_covers_another_leaves_it_nothing(
+    earlier: dict[str, object], later: dict[str, object], stream: list[dict[str, object]]
+) -> None:
+    """A rule that is refused as unreachable could not have matched anything."""
+    one, other = ClassRule.read(earlier), ClassRule.read(later)
+    if one.covers(other):
+        for found in stream:
+            resource = resource_of(KubeObject.from_value(found))
+            assert selection.matches(one, resource) or not selection.matches(other, resource)
