@@ -276,12 +276,6 @@ class Environment:
         if apply:
             self.eventually_applied("1")
 
-    def begin_closed(self, spec: Spec | None = None) -> None:
-        """Set up, and wait until the policy has closed it: by default for twelve hours."""
-        self.begin()
-        self.policy({"windows": {"later": far_window().spec}, **(spec or {})})
-        self.eventually_closed()
-
     def source(self, name: str) -> Object:
         """Return a GitRepository of the test's repository."""
         spec = {
@@ -512,14 +506,6 @@ class Environment:
         What it does is seen a moment before its log.
         """
         return eventually(f"a Job says: {words}", lambda: self.says(words))
-
-
-def bind(env: Environment, name: str, kind: str, role: str, account: str) -> None:
-    """Give an account of the namespace the rights of a role there."""
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role}
-    subject = {"kind": "ServiceAccount", "name": account, "namespace": env.name}
-    body = {"metadata": {"name": name}, "roleRef": reference, "subjects": [subject]}
-    env.api.create("rolebindings", env.name, body)
 
 
 def forget(env: Environment) -> None:

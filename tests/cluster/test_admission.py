@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from environment import (
     APPS,
+    STEADY_ZONE,
     Environment,
-    bind,
     eventually,
     far_window,
+    kubectl_policy,
+    sleep_until,
+    window,
 )
 from lab.api import Api, ApiError, Object, path
 
@@ -150,7 +153,16 @@ def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -
 
 def widen(env: Environment, account: Api) -> None:
     """Make the account an administrator of its namespace."""
-    bind(env, "too-wide", "ClusterRole", "cluster-admin", "windows-gate")
+    binding = {
+        "metadata": {"name": "too-wide"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "cluster-admin",
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": env.name}],
+    }
+    env.api.create("rolebindings", env.name, binding)
     eventually("the rights are there", lambda: may_list(account, env.name))
 
 
@@ -272,7 +284,16 @@ def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
     )
     for name, said in (("site-windows", CLOSED_BY), ("site-windows-gate", "")):
         env.api.create("serviceaccounts", env.name, {"metadata": {"name": name}})
-        bind(env, name, "Role", "windows-gate", name)
+        binding = {
+            "metadata": {"name": name},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "Role",
+                "name": "windows-gate",
+            },
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": env.name}],
+        }
+        env.api.create("rolebindings", env.name, binding)
         renamed = token(env, name)
         eventually(
             f"{name} is judged",
@@ -292,6 +313,44 @@ def test_former_names_are_kept_too(env: Environment) -> None:
     gate = token(env)
     assert refused(gate, env, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
     gate.close()
+
+
+@pytest.mark.long
+def test_the_gate_works_under_it(env: Environment) -> None:
+    """A window opens and closes again, while Flux writes the status and delivers commits."""
+    env.begin()
+    opening = window(after=75)
+    env.policy({"windows": {"next": opening.spec}})
+    env.eventually_closed()
+    env.release("2")
+    sleep_until(opening.opens)
+    env.eventually_open()
+    env.eventually_applied("2")
+    sleep_until(opening.closes)
+    env.eventually_closed()
+    assert not env.says("denied request")
+
+
+@pytest.mark.long
+def test_kubectl_works_under_it(env: Environment) -> None:
+    """The actuator `Kubectl` closes and opens; its account is held as the gate's is.
+
+    It has no annotation to write.
+    """
+    env.begin()
+    opening = window(after=75, length=4, zone=STEADY_ZONE)
+    env.policy(kubectl_policy(opening))
+    env.eventually_delivered()
+    as_account = token(env)
+    eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
+    own = annotation(f"{env.name}/windows")
+    assert refused(as_account, env, patch(metadata={"annotations": {own: "{}"}})) == FIELD
+    patch(spec={"suspend": True})(as_account, env.name)
+    as_account.close()
+    sleep_until(opening.opens)
+    eventually("it opens", lambda: not env.suspended())
+    sleep_until(opening.closes)
+    eventually("it closes", env.suspended)
 
 
 def test_uninstalling_is_held_too(env: Environment, account: Api) -> None:

@@ -9,10 +9,12 @@ from datetime import timedelta
 
 import pytest
 from environment import (
+    APPS,
     Environment,
     Object,
     Window,
     eventually,
+    far_window,
     minute,
     pace,
     since,
@@ -52,6 +54,20 @@ def test_a_clock_that_is_ahead_opens_nothing(env: Environment) -> None:
     assert since(opens) > 0
     # An Event is written after the target is patched.
     eventually("one Event says so", lambda: reasons(env).count("WindowOpened") == 1)
+
+
+@pytest.mark.parametrize("seconds", [AHEAD, -AHEAD])
+def test_a_clock_that_is_wrong_closes(env: Environment, seconds: int) -> None:
+    """What is open and should not be is closed by such a run, too; it fails all the same."""
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    env.suspend_delivery()
+    env.shell(f"flux resume kustomization {APPS} -n flux-system")
+    eventually("it is resumed", lambda: not env.suspended())
+    code, lines = run_at(env, seconds)
+    assert env.closed()
+    assert_it_says_so(env, code, lines, seconds)
 
 
 def run_at(env: Environment, seconds: int) -> tuple[int, list[Object]]:

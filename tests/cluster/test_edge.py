@@ -9,15 +9,19 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import proposed
 import pytest
 from environment import (
     PARENT,
     Environment,
     Window,
     eventually,
+    far_window,
     forget,
+    minute,
     repository,
     sleep_until,
+    wall,
     window,
 )
 from lab.api import Api
@@ -63,7 +67,9 @@ def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
 
 def test_there_is_no_way_out(env: Environment) -> None:
     """What the other tests prove, they prove without DNS, and every image was there before."""
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     env.run_as_look("resolve", RESOLVE)
     eventually(
         "no name is found",
@@ -106,6 +112,36 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
     assert env.version() == "1"
     sleep_until(second.opens)
     env.eventually_applied("2")
+
+
+def test_an_override_that_is_applied_on_site(env: Environment) -> None:
+    """Without the uplink an administrator opens on site.
+
+    The same policy in Git takes over, and nothing flaps.
+    """
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    override = {
+        "state": "Open",
+        "starts": wall(minute(-300)),
+        "ends": wall(minute(600)),
+        "reason": "No uplink",
+    }
+    with no_uplink(env):
+        [suspend] = proposed.commands(PAGE, "flux suspend")
+        [apply] = proposed.commands(PAGE, "kubectl apply --server-side")
+        env.shell(suspend.replace("<what delivers the windows>", PARENT))
+        opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
+        env.policy(opened, commit=False)
+        env.shell(apply.replace("-k windows", "-k cluster/windows"))
+        env.eventually_open()
+    env.commit("Open on site")
+    env.suspend_delivery(suspend=False)
+    env.eventually_delivered()
+    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
+    env.kubectl("wait", "--for=condition=Complete", "job/resync", "--timeout=15m")
+    assert env.open()
 
 
 @contextmanager

@@ -10,9 +10,13 @@ from threading import Event, Thread
 
 import pytest
 from environment import (
+    APPS,
     Environment,
     Window,
     eventually,
+    far_window,
+    note,
+    open_window,
     since,
     sleep_until,
     throughout,
@@ -25,7 +29,9 @@ DECIDED = '"open": true'
 
 def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
     """A Job of the opening CronJob that runs while it is closed leaves it closed."""
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     env.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
     env.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
     assert env.closed()
@@ -48,6 +54,44 @@ def test_both_edges_in_one_minute(env: Environment) -> None:
     throughout(-since(second.closes) - 5, "apps stays open", env.open)
     sleep_until(second.closes)
     env.eventually_closed()
+
+
+def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
+    """The Pod that waits for the edge is deleted, and nothing else runs.
+
+    The one that takes its place closes.
+    """
+    env.begin()
+    closing = open_window(after=90)
+    env.policy({"windows": {"next": closing.spec}})
+    eventually("the edit was applied", lambda: len(env.log("windows-apply-*")) > 0)
+    sleep_until(closing.closes - timedelta(seconds=50))
+    leave_one_job(env, "early", "windows-close-next")
+    eventually(
+        "its Pod runs",
+        lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(env, "early")),
+    )
+    for pod in pods_of(env, "early"):
+        env.api.delete("pods", env.name, pod["metadata"]["name"])
+    sleep_until(closing.closes)
+    env.eventually_closed()
+    note(
+        "open where closed was wanted: the Pod of the only Job killed before the close",
+        since(closing.closes),
+    )
+
+
+def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
+    """Start a Job of a CronJob, and see to it that no other runs.
+
+    Every CronJob and every other Job is stopped.
+    """
+    env.suspend_delivery()
+    for found in env.api.items("cronjobs", env.name):
+        env.api.patch("cronjobs", env.name, found["metadata"]["name"], {"spec": {"suspend": True}})
+    for found in env.api.items("jobs", env.name):
+        env.api.delete("jobs", env.name, found["metadata"]["name"])
+    env.kubectl("create", "job", name, f"--from=cronjob/{cron_job}")
 
 
 @pytest.mark.long
@@ -135,3 +179,24 @@ def is_run(process: Path, namespace: str) -> bool:
         )
     except OSError:
         return False
+
+
+def pods_of(env: Environment, job: str) -> list[dict[str, dict[str, str]]]:
+    """Return the Pods of a Job."""
+    return env.api.items("pods", env.name, labelSelector=f"batch.kubernetes.io/job-name={job}")
+
+
+def test_a_target_that_is_missing_is_named(env: Environment) -> None:
+    """A run fails and names a target that does not exist.
+
+    The others are made what they should be.
+    """
+    env.begin()
+    targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
+    env.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
+    eventually(
+        "the log names it",
+        lambda: any("absent" in str(line.get("failed")) for line in env.log("resync-*")),
+    )

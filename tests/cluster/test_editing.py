@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from environment import (
+    APPS,
     INTERVAL,
     PARENT,
     Environment,
@@ -24,7 +25,9 @@ def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
 
     It is a window that is open now.
     """
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     env.release("2")
     env.policy(
         {
@@ -41,9 +44,33 @@ def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
 
 
 @pytest.mark.long
+def test_the_layout_that_locks_itself(env: Environment) -> None:
+    """Windows delivered by their own target wait for the window that they edit.
+
+    Hence the finding.
+    """
+    env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
+    env.begin()
+    env.write("windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.render("windows.yaml", "apps/windows")
+    env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "windows"]})
+    env.commit("Deliver the windows by what they gate")
+    env.eventually_closed()
+    env.write(
+        "windows.yaml",
+        env.policy_text({"state": "Open", "windows": {"later": far_window().spec}}),
+    )
+    env.render("windows.yaml", "apps/windows")
+    env.commit("Open it, in vain")
+    throughout(60, "apps stays closed", env.closed)
+
+
+@pytest.mark.long
 def test_an_override_opens_and_expires(env: Environment) -> None:
     """Committed while closed it opens at once, and at its end it closes by itself."""
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     ends = soon(90)
     urgent = {"state": "Open", "ends": wall(ends), "reason": "Patch the ingress"}
     env.policy({"windows": {"later": far_window().spec}, "overrides": {"urgent": urgent}})
@@ -68,6 +95,34 @@ def test_a_freeze_closes_and_ends(env: Environment) -> None:
     env.eventually_closed()
     assert "Year-end change freeze" in str(env.target()["metadata"]["annotations"])
     env.eventually_open()
+
+
+def test_state_holds_by_hand(env: Environment) -> None:
+    """`state` outranks the windows, in both directions; `Scheduled` hands back to them."""
+    env.begin()
+    always = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
+    env.policy({"state": "Closed", "windows": always})
+    env.eventually_closed()
+    env.policy({"state": "Scheduled", "windows": always})
+    env.eventually_open()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    env.policy({"state": "Open", "windows": {"later": far_window().spec}})
+    env.eventually_open()
+
+
+def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
+    """`wait: true` on what delivers the windows: it is ready.
+
+    Even with one target missing, and one suspended.
+    """
+    env.begin()
+    env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
+    targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
+    env.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    env.eventually_delivered()
+    assert env.closed()
+    throughout(1.5 * INTERVAL, "the parent is ready", lambda: readiness(env) != "False")
 
 
 def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> None:
@@ -109,7 +164,9 @@ def test_an_image_that_a_layer_above_sets_replaces_the_job(env: Environment) -> 
 
     Flux replaces it, as its annotation says.
     """
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     image = {"name": "docker.io/library/python", "newName": "registry.example/python"}
     env.write("cluster/kustomization.yaml", {"resources": env.listed, "images": [image]})
     env.commit("Take the image from our own registry")

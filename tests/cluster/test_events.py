@@ -1,7 +1,11 @@
 """Events on a target: who closed it and until when, who opened it, whom it was left to."""
 
+import time
+
 from environment import APPS, Environment, eventually, far_window
 from lab.api import Object
+from test_hooks import token
+from test_rights import KUSTOMIZE, granted
 
 CLOSED = {"windows": {"later": far_window().spec}, "events": True}
 OPEN = {**CLOSED, "state": "Open"}
@@ -40,3 +44,39 @@ def test_they_say_what_was_done(env: Environment) -> None:
     assert f"closed, by {env.name}/windows until " in shown
     assert "WindowOpened" in shown
     assert "krm-windows" in shown
+
+
+def test_they_say_what_was_left_alone(env: Environment) -> None:
+    """To a person, or held: once, however many runs find it so."""
+    env.begin()
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}})
+    env.policy(CLOSED)
+    eventually("it is reported", lambda: reasons(env) == ["WindowLeftToPerson"])
+    run(env, "again")
+    run(env, "and-again")
+    assert reasons(env) == ["WindowLeftToPerson"]
+
+
+def test_one_more_right(env: Environment) -> None:
+    """To create Events where the target is.
+
+    Where that is taken away, a run goes well all the same.
+    """
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
+    expected = [
+        ([""], ["events"], [], ["create"]),
+        ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"]),
+    ]
+    account = token(env)
+    assert sorted(granted(account, env.name)) == expected
+    account.close()
+    role = env.api.get("roles", env.name, "windows-gate")
+    env.api.patch("kustomizations", env.name, "fleet", {"spec": {"suspend": True}})
+    env.api.patch("roles", env.name, "windows-gate", {"rules": role["rules"][1:]})
+    time.sleep(1)
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}})
+    run(env, "without")
+    assert env.closed()
+    assert reasons(env) == ["WindowClosed"]

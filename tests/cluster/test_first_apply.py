@@ -20,6 +20,18 @@ def test_a_new_cluster_comes_up_although_it_is_closed(env: Environment) -> None:
     env.waits("1")
 
 
+def test_a_target_that_is_created_again_while_closed(env: Environment) -> None:
+    """It is new: it is applied once more, and closed again by the next run."""
+    env.begin()
+    env.policy({**CLOSED, "interval": "1m"})
+    env.eventually_closed()
+    env.release("2")
+    env.eventually_delivered()
+    env.api.delete("kustomizations", env.name, APPS)
+    env.eventually_applied("2")
+    env.eventually_closed()
+
+
 def test_wait_keeps_a_new_target_closed(env: Environment) -> None:
     """`Wait`: nothing is applied before the window.
 

@@ -6,10 +6,19 @@ The gate finds out in its runs, which a test starts as the CronJob does.
 import json
 
 from environment import Environment, Spec, eventually, throughout
+from lab import origins
 from test_hooks import CLOSED, OPEN, Plant, plant
 from test_hooks_pending import begin, calls, ends_well, eventually_offered
+from test_sources import NAME, installed
 
 __all__ = ["plant"]
+
+
+def noted(env: Environment) -> Spec:
+    """Return how far the hooks are, as the gate has noted it."""
+    data = env.api.get("configmaps", env.name, "windows-hooks").get("data") or {}
+    found: Spec = json.loads(data.get("note", "{}"))
+    return found
 
 
 def reasons(env: Environment) -> list[str]:
@@ -103,3 +112,46 @@ def is_ready(env: Environment, name: str = "apps", plural: str = "kustomizations
     [ready] = [each["status"] for each in status["conditions"] if each["type"] == "Ready"]
     is_observed = status["observedGeneration"] == found["metadata"]["generation"]
     return ready == "True" and is_observed
+
+
+def test_a_failure_at_the_close(plant: Plant) -> None:
+    """No run came while it was open: the one that closes checks, and then takes it out."""
+    env, system = plant.env, plant.system
+    hooks: Spec = {
+        "beforeOpen": system.hook("on"),
+        "afterApply": system.hook("fail", rollback=system.hook("undo")),
+        "afterClose": system.hook("off"),
+    }
+    begin(plant, **hooks)
+    eventually_offered(env, "2")
+    plant.policy(OPEN, **hooks)
+    env.eventually_applied("2")
+    assert calls(plant) == ["on"]
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    eventually("all has run", lambda: calls(plant) == ["on", "fail", "undo", "off"])
+    assert env.closed()
+    eventually("that is noted", lambda: noted(env)["stage"] == "Closed")
+    ends_well(plant, "once-more")
+    assert len(plant.jobs()) == 4
+
+
+def test_a_release_is_checked(plant: Plant) -> None:
+    """A HelmRelease: a new chart that is not well closes it, and the next one waits."""
+    env, system = plant.env, plant.system
+    hooks = {"afterApply": system.hook("fail", rollback=system.hook("undo"))}
+    targets = [{"kind": "HelmRelease", "names": [NAME]}]
+    installed(env)
+    plant.policy({**CLOSED, "targets": targets}, **hooks)
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    plant.policy({**OPEN, "targets": targets}, **hooks)
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    eventually("Helm is done", lambda: is_ready(env, NAME, "helmreleases"))
+    plant.run("check")
+    eventually("it is rolled back", lambda: system.called("undo") == 1)
+    eventually("the run fails", lambda: plant.ended("check") == "Failed")
+    assert env.suspended(NAME, "helmreleases")
+    origins.publish_chart(env.name, "1.0.0", "2.0.0", "3.0.0")
+    throughout(10, "2.0.0 stays", lambda: env.version(origins.CHART) == "2.0.0")
+    assert calls(plant) == ["fail", "undo"]

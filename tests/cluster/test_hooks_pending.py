@@ -6,7 +6,10 @@ The application comes from a source of its own: that of the policy has a commit 
 import subprocess
 
 from environment import Environment, Spec, eventually
-from test_hooks import CLOSED, OPEN, Plant, plant, reconciles
+from lab import origins
+from test_hooks import CLOSED, OPEN, Plant, plant, reconciles, token
+from test_rights import KUSTOMIZE, granted
+from test_sources import NAME, fetched, installed
 
 __all__ = ["plant"]
 
@@ -219,3 +222,69 @@ def since_ready(env: Environment) -> int:
     [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
     changes: int = found["metadata"]["generation"] - ready["observedGeneration"]
     return changes
+
+
+def test_a_release_with_nothing_new(plant: Plant) -> None:
+    """A HelmRelease: the hook runs for a new chart and for changed values, and not for nothing."""
+    env = plant.env
+    hooks = around(plant)
+    targets = [{"kind": "HelmRelease", "names": [NAME]}]
+    closed, opened = {**CLOSED, "targets": targets}, {**OPEN, "targets": targets}
+
+    def closes() -> None:
+        plant.policy(closed, **hooks)
+        eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+
+    def opens() -> None:
+        plant.policy(opened, **hooks)
+        eventually("the release is open", lambda: not env.suspended(NAME, "helmreleases"))
+
+    installed(env)
+    closes()
+    opens()
+    closes()
+    assert not plant.jobs()
+
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    eventually("the new chart is fetched", lambda: fetched(env) == "2.0.0")
+    opens()
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    closes()
+    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+
+    [repository, release] = [
+        env.target(NAME, "helmrepositories"),
+        env.target(NAME, "helmreleases"),
+    ]
+    spec = {key: value for key, value in release["spec"].items() if key != "suspend"}
+    spec["values"] = {"site": "north"}
+    objects = [
+        env.object(f"{SOURCE}/v1", "HelmRepository", NAME, spec=repository["spec"]),
+        env.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=spec),
+    ]
+    env.write("cluster/release.yaml", objects)
+    env.commit("Change values")
+    eventually(
+        "the values are in the cluster",
+        lambda: "values" in env.target(NAME, "helmreleases")["spec"],
+    )
+    opens()
+    assert calls(plant) == ["on", "off", "on"]
+
+
+def test_the_right_to_read_sources(plant: Plant) -> None:
+    """It is to get, only with `onlyIf: Pending`; where a target is seen, on its source alone."""
+    env, hooks = plant.env, around(plant)
+    begin(plant, **hooks)
+    account = token(env)
+    target = ([KUSTOMIZE], ["kustomizations"], ["apps"], ["get", "patch"])
+    kinds = ("buckets", "externalartifacts", "gitrepositories", "ocirepositories")
+    any_source = [([SOURCE], [kind], [], ["get"]) for kind in kinds]
+    assert granted(account, env.name) == [target, *any_source]
+    env.render("windows.yaml", "cluster/windows", "--resources", "cluster")
+    env.commit("Render with what it applies to")
+    named = ([SOURCE], ["gitrepositories"], [BRANCH], ["get"])
+    eventually("the right is on one", lambda: granted(account, env.name) == [target, named])
+    plant.policy(CLOSED, **{**hooks, "onlyIf": "Always"})
+    eventually("the right is gone", lambda: granted(account, env.name) == [target])
+    account.close()

@@ -18,7 +18,6 @@ SOURCE, HELM, IMAGE = (
     "helm.toolkit.fluxcd.io",
     "image.toolkit.fluxcd.io",
 )
-FLEET, SVELTOS = "fleet.cattle.io", "lib.projectsveltos.io"
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,8 @@ class Kind:
 CHART = {"chart": "podinfo", "sourceRef": {"kind": "HelmRepository", "name": "podinfo"}}
 POD = {"containers": [{"name": "idle", "image": "idle"}], "restartPolicy": "Never"}
 JOB = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": {"spec": POD}}}}
-URL: Spec = {"interval": "1h", "url": "https://example.com/it"}
-OCI: Spec = {**URL, "url": "oci://example.com/it"}
-BUCKET: Spec = {"interval": "1h", "bucketName": "it", "endpoint": "example.com"}
+URL = {"interval": "1h", "url": "https://example.com/it"}
+BUCKET = {"interval": "1h", "bucketName": "it", "endpoint": "example.com"}
 LONG_AGO = "2026-01-01T00:00:00Z"
 FETCHED: Spec = {
     "artifact": {
@@ -69,23 +67,41 @@ DIGESTS = {
 RELEASED: Spec = {
     "history": [{**RELEASE, **DIGESTS, "firstDeployed": LONG_AGO, "lastDeployed": LONG_AGO}]
 }
-CAPI = ("clusters", "cluster.x-k8s.io", "v1beta2", {"paused": False}, "paused")
-HELM_RELEASE: Spec = {"interval": "1h", "chart": {"spec": CHART}}
 KINDS = [
-    Kind("HelmRelease", "helmreleases", HELM, "v2", HELM_RELEASE, status=RELEASED),
+    Kind(
+        "HelmRelease",
+        "helmreleases",
+        HELM,
+        "v2",
+        {"interval": "1h", "chart": {"spec": CHART}},
+        status=RELEASED,
+    ),
     Kind("GitRepository", "gitrepositories", SOURCE, "v1", URL, status=FETCHED),
-    Kind("OCIRepository", "ocirepositories", SOURCE, "v1", OCI, status=FETCHED),
+    Kind(
+        "OCIRepository",
+        "ocirepositories",
+        SOURCE,
+        "v1",
+        {**URL, "url": "oci://example.com/it"},
+        status=FETCHED,
+    ),
     Kind("Bucket", "buckets", SOURCE, "v1", BUCKET, status=FETCHED),
     Kind("HelmRepository", "helmrepositories", SOURCE, "v1", URL, status=FETCHED),
     Kind("HelmChart", "helmcharts", SOURCE, "v1", {"interval": "1h", **CHART}, status=FETCHED),
-    # Their CRDs are our own.
     Kind("ImageRepository", "imagerepositories", IMAGE, "v1", own=True),
     Kind("ImagePolicy", "imagepolicies", IMAGE, "v1", own=True),
     Kind("ImageUpdateAutomation", "imageupdateautomations", IMAGE, "v1", own=True),
-    Kind("GitRepo", "gitrepos", FLEET, "v1alpha1", stops="paused", own=True),
-    Kind("Bundle", "bundles", FLEET, "v1alpha1", stops="paused", own=True),
-    Kind("SveltosCluster", "sveltosclusters", SVELTOS, "v1beta1", stops="paused", own=True),
-    Kind("Cluster", *CAPI),
+    Kind("GitRepo", "gitrepos", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
+    Kind("Bundle", "bundles", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
+    Kind("Cluster", "clusters", "cluster.x-k8s.io", "v1beta2", {"paused": False}, stops="paused"),
+    Kind(
+        "SveltosCluster",
+        "sveltosclusters",
+        "lib.projectsveltos.io",
+        "v1beta1",
+        stops="paused",
+        own=True,
+    ),
     Kind("CronJob", "cronjobs", "batch", "v1", JOB),
 ]
 

@@ -8,8 +8,10 @@ from environment import (
     eventually,
     far_window,
     kubectl_policy,
+    minute,
     sleep_until,
     throughout,
+    wall,
     window,
 )
 
@@ -57,4 +59,22 @@ def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
     env.policy(windows)
     env.eventually_says("closed again: a person had resumed it")
     env.policy({**windows, "state": "Open"})
+    env.eventually_open()
+
+
+def test_from_kubectl_to_gate_while_closed(env: Environment) -> None:
+    """What kubectl closed carries no annotation, so the gate takes it for a person's.
+
+    Unless `adoptUntil` says otherwise.
+    """
+    far = far_window(STEADY_ZONE)
+    windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
+    env.begin()
+    env.policy(kubectl_policy(far))
+    env.eventually_delivered()
+    env.kubectl("create", "job", "close", "--from=cronjob/windows-close-next")
+    eventually("apps is closed", env.suspended)
+    env.policy({**windows, "state": "Open"})
+    env.eventually_says("left closed by a person")
+    env.policy({**windows, "state": "Open", "adoptUntil": wall(minute(3600), STEADY_ZONE)})
     env.eventually_open()

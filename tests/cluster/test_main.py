@@ -46,6 +46,31 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
     env.waits("2")
 
 
+def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
+    """`kubectl logs` by the policy's label shows lines of JSON.
+
+    The decision with its reason, and what was done.
+    """
+    env.begin()
+    env.policy(
+        {
+            "windows": {},
+            "freezes": {"audit": {"starts": "2026-01-01", "ends": "2099-12-31", "reason": "Audit"}},
+            "outsideWindows": "Open",
+        }
+    )
+    env.eventually_closed()
+    selector = f"--selector=krm-windows.dev/policy={env.name}.windows"
+    eventually(
+        "its Pod is done",
+        lambda: "Succeeded" in env.kubectl("get", "pods", selector, "--output=yaml"),
+    )
+    shown = env.kubectl("logs", selector, "--tail=-1")
+    assert '"reason": "freezes.audit: Audit"' in shown
+    assert f'"policy": "{env.name}/windows"' in shown
+    assert '"action": "Closed"' in shown
+
+
 @pytest.mark.long
 def test_new_revisions_wait_while_drift_is_corrected(env: Environment) -> None:
     """A GitRepository: what somebody deletes comes back while closed; the commit waits."""

@@ -60,6 +60,43 @@ def test_either_is_applied_first(env: Environment, first: str) -> None:
     eventually("open", lambda: env.open("one") and env.open("two"))
 
 
+def test_what_the_old_policy_releases_stays_closed(env: Environment) -> None:
+    """The new one has closed it. A build that sees both refuses; here one is rendered too early."""
+    begin(env)
+    env.release("2")
+    move(env, "one", "two", CLOSED)
+    eventually("the new policy took over", lambda: env.closed("two"))
+    env.write("two.yaml", env.policy_text({**CLOSED, "targets": kustomizations("third")}, "two"))
+    released = [{"kind": "Kustomization", "names": [APPS]}]
+    spec = {**CLOSED, "targets": kustomizations(INFRA), "released": released}
+    env.policy(spec, name="one", commit=False)
+    env.write("two.yaml", env.policy_text({**CLOSED, "targets": kustomizations(APPS)}, "two"))
+    env.commit("Release in one policy what the other gates")
+    env.eventually_delivered()
+    eventually("it was asked", lambda: says(env, "left closed by another policy"))
+    throughout(20, "the new policy holds it", lambda: env.closed("two"))
+    env.waits("1")
+    with pytest.raises(AssertionError, match="two-policies"):
+        env.policy({**OPEN, "targets": kustomizations(APPS)}, name="two")
+    env.policy({**CLOSED, "targets": kustomizations(INFRA)}, name="one", commit=False)
+    env.policy({**OPEN, "targets": kustomizations(APPS)}, name="two")
+    env.eventually_applied("2")
+
+
+def test_two_targets_change_places(env: Environment) -> None:
+    """Both stay closed, and each is the other policy's then."""
+    begin(env)
+    env.write_version("2")
+    move(env, "one", "two", CLOSED)
+    eventually("apps is the other's", lambda: env.closed("two") and not env.annotated("one"))
+    eventually(
+        "infra is the other's",
+        lambda: env.annotated("one", INFRA) and not env.annotated("two", INFRA),
+    )
+    assert env.suspended(INFRA)
+    env.waits("1")
+
+
 def test_all_that_a_policy_gates_moves_and_it_goes(env: Environment) -> None:
     """It is pruned, with all its rights; the other opens what it has closed."""
     begin(env)
@@ -98,12 +135,44 @@ def test_what_an_earlier_version_closed_is_opened(env: Environment, program: str
     eventually("closed again", lambda: env.closed("earlier"))
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_a_person_suspended_stays_so_after_an_upgrade(env: Environment, program: str) -> None:
+    """The version of 7a38b35a left it alone, and so does this one, even where it is open."""
+    env.begin()
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}})
+    write_earlier(env)
+    env.include("earlier")
+    env.commit("Deliver the windows of an earlier version")
+    env.eventually_says("left closed by a person")
+    env.release("2")
+    upgrade(env, program, state="Open")
+    env.eventually_delivered()
+    throughout(20, "it stays suspended", env.suspended)
+    assert not env.annotated("earlier")
+    env.waits("1", intervals=1)
+
+
 def upgrade(env: Environment, program: str, **changed: object) -> None:
     """Render the policy of the earlier version with this one, its freeze left out."""
     spec = yaml.safe_load((EARLIER.parent / "policy.yaml").read_text())["spec"]
     spec.pop("freezes")
     spec |= {"actuator": actuator(program), "clusters": {"east": {}}, **changed}
     env.policy(spec, "--cluster", "east", name="earlier")
+
+
+def test_an_earlier_version_opens_what_this_one_closed(env: Environment) -> None:
+    """As after a commit that rendered with this version is reverted."""
+    env.begin()
+    env.policy({**CLOSED, "clusters": {"east": {}}}, "--cluster", "east", name="earlier")
+    eventually("closed by this version", lambda: env.closed("earlier"))
+    env.release("2")
+    env.waits("1")
+    for path in sorted((env.tree / "cluster/earlier").iterdir()):
+        path.unlink()
+    write_earlier(env, state="Open")
+    env.commit("Deliver the windows of an earlier version")
+    env.eventually_applied("2")
+    eventually("open", lambda: env.open("earlier"))
 
 
 def write_earlier(env: Environment, state: str = "Scheduled") -> None:

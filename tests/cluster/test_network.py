@@ -4,7 +4,7 @@ Runs after the others, so that it sees every run that they caused.
 """
 
 import pytest
-from environment import Environment, eventually
+from environment import Environment, eventually, far_window
 from lab import machine
 
 pytestmark = pytest.mark.disruptive
@@ -16,7 +16,9 @@ def test_no_run_asks_anything_but_the_api_server(env: Environment) -> None:
 
     But for those of hooks to their system.
     """
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     assert machine.strays() == []
     env.run_as_look("stray", ASK)
     eventually("it is seen", lambda: machine.strays() == ["192.0.2.1"])

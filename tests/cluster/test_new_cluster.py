@@ -23,8 +23,6 @@ from lab.settings import BIN
 from krm_windows.gate.annotations import annotation
 
 WEB = "web"
-ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-V1 = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": ANY}}
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -33,7 +31,19 @@ DEFINITION = {
         "group": "monitoring.coreos.com",
         "names": {"kind": "PrometheusRule", "plural": "prometheusrules"},
         "scope": "Namespaced",
-        "versions": [V1],
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
     },
 }
 IGNORE = [{"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}]
@@ -137,6 +147,25 @@ def test_a_new_cluster_comes_up_with_targets_in_other_namespaces(env: Environmen
         throughout(2.2 * INTERVAL, "version 1 stays", lambda: current() == "1")
 
 
+@pytest.mark.long
+def test_a_new_cluster_comes_up_where_windows_need_the_namespace_of_a_target(
+    env: Environment,
+) -> None:
+    """`Allow`: what creates it is applied before there are windows, so these arrive after it."""
+    with shop(env) as name:
+        env.write("windows.yaml", env.policy_text(spec(name)))
+        # Nothing says how it is delivered, so all of it is in one kustomization.
+        env.render("windows.yaml", "windows")
+        env.write("cluster/gate.yaml", env.kustomization("gate", "./windows", targetNamespace=None))
+        env.include("gate.yaml")
+        env.begin(apply=False, targetNamespace=None)
+        check_repository(env)
+        current = version(env, name)
+        eventually("web is applied", lambda: current() == "1")
+        eventually("web is closed", closed(env, name))
+        env.eventually_closed()
+
+
 @pytest.mark.disruptive  # others list all kinds, of which one goes
 def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environment) -> None:
     """A PrometheusRule holds up nothing, and follows when its definition is there."""
@@ -163,3 +192,24 @@ def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environmen
         eventually("the alerts are there", lambda: "windows" in env.kubectl(*rules))
     finally:
         env.kubectl("delete", f"--filename={definition}")
+
+
+@pytest.mark.long
+def test_a_new_cluster_waits_with_targets_in_other_namespaces(env: Environment) -> None:
+    """`Wait`: the windows arrive, and nothing else before they open; then all of it comes up."""
+    with shop(env, suspend=True) as name:
+        waiting = spec(name, firstApply="Wait")
+        set_policy(env, waiting, commit=False)
+        env.begin(apply=False, suspend=True, targetNamespace=None, ignore=IGNORE)
+        check_repository(env)
+        env.api.patch("kustomizations", env.name, PARENT, {"spec": {"ignore": IGNORE}})
+        eventually(
+            "it is there", lambda: env.api.find("kustomizations", env.name, APPS) is not None
+        )
+        env.eventually_closed()
+        # A run that may not read it says so of that target alone.
+        env.eventually_says("not permitted yet")
+        assert env.api.find("namespaces", None, name) is None
+        set_policy(env, {**waiting, "state": "Open"}, commit=True)
+        current = version(env, name)
+        eventually("web is applied", lambda: current() == "1")

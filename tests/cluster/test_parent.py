@@ -3,17 +3,62 @@
 What it takes back, and what holds.
 """
 
-from environment import APPS, INTERVAL, Environment, eventually, far_window, throughout
+import subprocess
+
+from environment import APPS, FUNCTION, INTERVAL, Environment, eventually, far_window, throughout
+from lab.settings import BIN
 
 
 def test_our_suspension_survives_the_parent(env: Environment) -> None:
     """The parent's reconciles leave it, and so does a commit to another field of the target."""
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
     env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps", timeout="77s"))
     env.commit("Change another field")
     eventually("the other field is changed", lambda: env.target()["spec"].get("timeout") == "77s")
     throughout(INTERVAL, "apps stays closed", env.closed)
+
+
+def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
+    """The parent takes back what kubectl writes under its own name.
+
+    The reason for our field manager.
+    """
+    env.begin()
+    env.kubectl(
+        "patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}'
+    )
+    assert env.suspended()
+    eventually("the parent takes it back", lambda: not env.suspended())
+
+
+def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
+    """The layout that the function prevents: Git's word is the parent's.
+
+    The target is open though it is closed.
+    """
+    env.begin(suspend=False)
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_says("closed")
+    eventually("the parent opens it", lambda: not env.suspended())
+
+
+def test_suspend_false_is_removed_by_the_function(env: Environment) -> None:
+    """Built with the function as a transformer, the same target in Git holds every close."""
+    env.begin(suspend=False)
+    env.write("source/windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.write("source/apps.yaml", env.kustomization(APPS, "./apps", suspend=False))
+    env.write(
+        "source/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["windows.yaml"]}
+    )
+    env.write("cluster/built.yaml", built(env))
+    env.leave_out("apps.yaml")
+    env.include("built.yaml")
+    env.commit("Build with the function")
+    env.eventually_closed()
+    throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
 
 
 def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> None:
@@ -24,3 +69,18 @@ def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> No
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
     throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
+
+
+def built(env: Environment) -> str:
+    """Return what `kubectl kustomize` builds from `source/` with the function as a plugin."""
+    plugins = env.tree.parent / "plugins"
+    subprocess.run([FUNCTION, "install", "--plugin-home", plugins], check=True, capture_output=True)
+    command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", env.tree / "source"]
+    environment = {
+        "KUSTOMIZE_PLUGIN_HOME": str(plugins),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(env.tree.parent),
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

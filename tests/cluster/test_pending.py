@@ -1,7 +1,11 @@
-"""`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone."""
+"""`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone.
+
+By what Flux's own controllers note of a commit, of an OCI artifact, and of a chart.
+"""
 
 from environment import PARENT, Environment, Object, eventually
-from test_sources import CLOSED, OPEN
+from lab import origins
+from test_sources import CLOSED, NAME, OPEN, ORIGINS, app, installed
 
 
 def pending(env: Environment, *options: str) -> Object:
@@ -13,9 +17,26 @@ def pending(env: Environment, *options: str) -> Object:
     return found
 
 
+def revisions(found: Object) -> tuple[str, str]:
+    """Return what is applied, and what is offered."""
+    return found["applied"]["revision"], found["offered"]["revision"]
+
+
+def eventually_gone(env: Environment) -> None:
+    """Wait until nothing waits, and the target is open."""
+
+    def gone() -> bool:
+        found = pending(env)
+        return (found["pending"], found["open"]) == (False, True)
+
+    eventually("nothing waits any more", gone)
+
+
 def test_a_commit_is_pending(env: Environment) -> None:
     """With its subject and author, and the object that it changes; after the opening it is gone."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     env.release("2")
     # The source is the test's own repository, and no object in it says so.
     here = ("--repo", ".", "--clusters", "cluster", "--source", f"{PARENT}=.")
@@ -28,4 +49,48 @@ def test_a_commit_is_pending(env: Environment) -> None:
     assert env.version() == "1"
     env.policy(OPEN)
     env.eventually_applied("2")
-    eventually("nothing waits any more", lambda: pending(env)["pending"] is False)
+    eventually_gone(env)
+
+
+def test_an_artifact_is_pending(env: Environment) -> None:
+    """Of an OCIRepository that is not closed itself, with the commit that it was made of."""
+    [origin] = (each for each in ORIGINS if each.kind == "OCIRepository")
+    origin.publish(env.name, "1")
+    spec = {"interval": "5s", **origin.spec(env.name)}
+    source = env.object("source.toolkit.fluxcd.io/v1", origin.kind, NAME, spec=spec)
+    env.write("cluster/source.yaml", source)
+    env.include("source.yaml")
+    env.begin(sourceRef={"kind": origin.kind, "name": NAME})
+    env.policy(CLOSED)
+    env.eventually_closed()
+    before = pending(env)
+    assert (before["pending"], before["source"]) == (False, f"OCIRepository {env.name}/{NAME}")
+    origins.push(env.name, "latest", {"apps/app.yaml": app("2")})
+    eventually("the artifact is offered", lambda: pending(env)["pending"] is True)
+    found = pending(env)
+    applied, offered = revisions(found)
+    assert applied == before["applied"]["revision"] != offered
+    assert found["offered"]["since"] > (before["offered"]["since"] or "")
+    # What `flux push artifact` notes, and kustomize-controller takes over.
+    commits = found["applied"]["commit"], found["offered"]["commit"]
+    assert all(commits)
+    assert commits[0] != commits[1]
+    env.policy(OPEN)
+    env.eventually_applied("2")
+    eventually_gone(env)
+
+
+def test_a_chart_is_pending(env: Environment) -> None:
+    """Of a HelmRelease, as soon as source-controller has fetched it."""
+    installed(env)
+    targets = [{"kind": "HelmRelease", "names": [NAME]}]
+    env.policy({**CLOSED, "targets": targets})
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    before = pending(env)
+    assert (before["pending"], revisions(before)) == (False, ("1.0.0", "1.0.0"))
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    eventually("the chart is offered", lambda: pending(env)["pending"] is True)
+    assert revisions(pending(env)) == ("1.0.0", "2.0.0")
+    env.policy({**OPEN, "targets": targets})
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    eventually_gone(env)

@@ -46,6 +46,24 @@ def test_a_suspension_by_a_person_survives_windows(env: Environment) -> None:
 
 
 @pytest.mark.long
+def test_a_hold_set_while_closed_is_kept(env: Environment) -> None:
+    """It stays shut through a window, and opens in the next run after the hold is released."""
+    env.begin()
+    opening = window(length=3)
+    env.policy({"interval": "1m", "windows": {"next": opening.spec}})
+    env.eventually_closed()
+    env.shell(HOLD_IT)
+    env.reconcile_delivery()
+    assert env.hold()
+    sleep_until(opening.opens)
+    env.eventually_says("the press is being repaired")
+    throughout(20, "apps stays closed", env.suspended)
+    env.shell(RELEASE_IT)
+    env.reconcile_delivery()
+    env.eventually_open()
+
+
+@pytest.mark.long
 def test_a_hold_of_an_open_target(env: Environment) -> None:
     """It shuts at once and through reconciles; after its end the gate closes, or opens, as it is.
 
@@ -86,6 +104,21 @@ def test_a_hold_by_plain_kubectl(env: Environment) -> None:
     env.eventually_open()
 
 
+def test_what_nobody_gates(env: Environment) -> None:
+    """A target without a policy is held all the same; the commands of the page end that."""
+    env.begin()
+    env.shell(HOLD_IT)
+    env.reconcile_delivery()
+    assert env.suspended()
+    env.shell(RELEASE_IT)
+    env.reconcile_delivery()
+    assert (env.hold(), env.suspended()) == (None, True)
+    [resume] = proposed.commands(PAGE, "flux resume")
+    env.shell(resume)
+    env.reconcile_delivery()
+    assert not env.suspended()
+
+
 def test_flux_suspend_and_resume(env: Environment) -> None:
     """As the flux CLI does it, on a target that Flux delivers: both last."""
     env.begin()
@@ -104,7 +137,20 @@ def test_flux_suspend_and_resume(env: Environment) -> None:
 
 def test_a_resume_while_closed_is_closed_again(env: Environment) -> None:
     """The next run closes it again, and says that a person had resumed it."""
-    env.begin_closed({"interval": "1m"})
+    env.begin()
+    env.policy({"interval": "1m", "windows": {"later": far_window().spec}})
+    env.eventually_closed()
     env.shell(f"flux resume kustomization {APPS} -n flux-system")
     note("open where closed was wanted: resumed by a person, interval 1m", env.eventually_closed())
     env.eventually_says("closed again: a person had resumed it")
+
+
+def test_suspending_the_parent_changes_nothing(env: Environment) -> None:
+    """The Jobs are in the cluster: they go on where nothing is delivered any more."""
+    env.begin()
+    opening = window()
+    env.policy({"windows": {"next": opening.spec}})
+    env.eventually_closed()
+    env.suspend_delivery()
+    sleep_until(opening.opens)
+    env.eventually_open()

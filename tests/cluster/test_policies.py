@@ -4,15 +4,48 @@ Where two are forced onto it, the closed one wins.
 """
 
 import shutil
+import subprocess
 
 import pytest
-from environment import APPS, Environment, Spec, eventually, throughout
+from environment import APPS, FUNCTION, Environment, Spec, eventually, far_window, throughout
+from lab.settings import BIN
 
 CLOSED: Spec = {
     "state": "Closed",
     "windows": {"later": {"opens": "daily 03:00", "closes": "daily 04:00"}},
 }
 OPEN: Spec = {**CLOSED, "state": "Open"}
+
+
+def test_two_policies_on_one_target_are_refused(env: Environment) -> None:
+    """The build of the second names the first."""
+    env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps"))
+    for name in ("one", "two"):
+        env.write(
+            f"cluster/{name}.yaml",
+            env.policy_text({"windows": {"later": far_window().spec}}, name),
+        )
+    env.write(
+        "cluster/kustomization.yaml",
+        {"resources": ["apps.yaml"], "transformers": ["one.yaml", "two.yaml"]},
+    )
+    subprocess.run(
+        [FUNCTION, "install", "--plugin-home", "plugins"],
+        cwd=env.tree,
+        check=True,
+        capture_output=True,
+    )
+    command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", "cluster"]
+    environment = {
+        "KUSTOMIZE_PLUGIN_HOME": str(env.tree / "plugins"),
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/nonexistent",
+    }
+    done = subprocess.run(
+        command, cwd=env.tree, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert f"{env.name}/one" in done.stderr
 
 
 @pytest.mark.long
@@ -42,6 +75,19 @@ def force(env: Environment, spec: Spec, name: str) -> None:
     shutil.copytree(apart.tree / "windows", env.tree / "cluster" / name, dirs_exist_ok=True)
     env.include(name)
     env.commit(f"Set {name}")
+
+
+@pytest.mark.long
+def test_one_name_in_two_namespaces(env: Environment, neighbour: Environment) -> None:
+    """Policies of one name in two namespaces know their own annotations and objects."""
+    for each in (env, neighbour):
+        each.begin()
+        each.policy(CLOSED)
+    for each in (env, neighbour):
+        each.eventually_closed()
+    env.policy(OPEN)
+    env.eventually_open()
+    throughout(10, "the neighbour stays closed", neighbour.closed)
 
 
 def test_one_policy_for_two_namespaces(env: Environment, neighbour: Environment) -> None:

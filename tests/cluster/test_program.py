@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 import pytest
-from environment import Environment, Spec, eventually, sleep_until, window
+from environment import Environment, Spec, eventually, sleep_until, throughout, window
 from lab import images
 from test_events import reasons
-from test_hooks import CLOSED, Plant, plant
+from test_hooks import CLOSED, OPEN, Plant, plant
 
 __all__ = ["plant"]
 
@@ -54,3 +54,22 @@ def test_a_window_with_the_program_in(plant: Plant, program: str) -> None:
     [name] = config_maps(env)
     data = env.api.get("configmaps", env.name, name)["data"]
     assert ("__main__.py" in data) == (program == "ConfigMap")
+
+
+@pytest.mark.parametrize("after", PROGRAMS)
+def test_the_program_moves_while_closed(env: Environment, after: str) -> None:
+    """Nothing opens meanwhile; then the one opens what the other has closed."""
+    [before] = {*PROGRAMS} - {after}
+    env.begin()
+    env.policy({**CLOSED, "actuator": actuator(before)})
+    env.eventually_closed()
+    env.release("2")
+    env.policy({**CLOSED, "actuator": actuator(after)})
+    env.eventually_delivered()
+    throughout(20, "it stays closed", env.closed)
+    eventually("the ConfigMap of the other is gone", lambda: len(list(config_maps(env))) == 1)
+    env.waits("1", intervals=1)
+    assert not [line for line in env.log() if line.get("action") == "Opened"]
+    env.policy({**OPEN, "actuator": actuator(after)})
+    env.eventually_applied("2")
+    env.eventually_open()

@@ -13,7 +13,7 @@ from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.settings import REGISTRY_PORT
 from test_hooks import CLOSED, DENIED, OPEN, Plant, answer, container, job_of, never_ready, token
-from test_status import row, status
+from test_status import by_windows, row, status
 
 from krm_windows.policy.images import DEFAULTS
 
@@ -22,7 +22,8 @@ RESYNC = "windows-resync"
 NOWHERE = f"127.0.0.1:{REGISTRY_PORT}/nowhere/python:3.13"
 NOTHING_RAN = ("open", "closed", None)
 IMAGE = "/spec/jobTemplate/spec/template/spec/containers/0/image"
-# What docs/how-to/hold-the-gate-to-its-field.md says of the gate's Pods: their limits.
+# What docs/how-to/hold-the-gate-to-its-field.md says of the gate's Pods.
+REQUESTS = {"cpu": "10m", "memory": "64Mi", "ephemeral-storage": "0"}
 LIMITS = {"cpu": "1", "memory": "128Mi", "ephemeral-storage": "64Mi"}
 
 
@@ -97,6 +98,53 @@ def eventually_named(env: Environment, cause: str) -> Object:
 
 
 @pytest.mark.long
+def test_runs_fit_a_quota(env: Environment) -> None:
+    """A quota on all that Pods may ask for, with enough for three runs.
+
+    They run, and the target is closed.
+    """
+    limits = {"limits.cpu": "3", "limits.memory": "384Mi", "limits.ephemeral-storage": "192Mi"}
+    requests = {
+        "requests.cpu": "30m",
+        "requests.memory": "192Mi",
+        "requests.ephemeral-storage": "0",
+    }
+    set_quota(env, {**limits, **requests})
+    eventually("it is in force", lambda: "must specify limits.cpu" in refusal(env.api, env.name))
+    env.begin()
+    env.policy(closing())
+    env.eventually_closed()
+    eventually_ran(env)
+    assert status(env)[0] == 0
+
+
+@pytest.mark.long
+def test_runs_fit_a_limit_range(env: Environment) -> None:
+    """Bounds that are just those of a run, and other defaults.
+
+    The gate runs with what its Pods say.
+    """
+    bounds: Object = {
+        "type": "Container",
+        "min": {"cpu": "10m", "memory": "64Mi"},
+        "max": LIMITS,
+        "default": {"cpu": "500m", "memory": "100Mi", "ephemeral-storage": "32Mi"},
+        "defaultRequest": {"cpu": "100m", "memory": "80Mi", "ephemeral-storage": "16Mi"},
+    }
+    set_limits(env.api, env.name, bounds, {"type": "Pod", "max": LIMITS})
+    env.begin()
+    env.policy(closing())
+    env.eventually_closed()
+    eventually_ran(env)
+    pods = env.api.items(
+        "pods", env.name, labelSelector=f"krm-windows.dev/policy={env.name}.windows"
+    )
+    said = [pod["spec"]["containers"][0]["resources"] for pod in pods]
+    assert said
+    assert all(amounts == {"requests": REQUESTS, "limits": LIMITS} for amounts in said)
+
+
+@pytest.mark.long
 def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
     """Bounds that a run's defaults do not meet are named.
 
@@ -146,6 +194,18 @@ def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
     assert status(env)[0] == 0
 
 
+def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
+    """The Pod is there, and waits.
+
+    `status` says for what, by the Pod or by what the kubelet says of it.
+    """
+    env.begin()
+    env.policy(closing(actuator={"image": NOWHERE}))
+    env.eventually_delivered()
+    said = eventually_named(env, "image")
+    assert said["by"].startswith("Pod windows-")
+
+
 @pytest.mark.long
 def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
     """Two runs of one CronJob wait for an image that is nowhere.
@@ -192,6 +252,51 @@ def stuck(env: Environment) -> list[str]:
         if container(job)["image"] == NOWHERE and job.get("status", {}).get("active")
     ]
     return [job["metadata"]["name"] for job in waiting]
+
+
+def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> None:
+    """`status` fails, until Flux has put them back.
+
+    The target is as it should be, but nobody would open it.
+    """
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    assert status(env)[0] == 0
+    env.suspend_delivery()
+    env.api.delete("cronjobs", env.name, RESYNC)
+    env.api.patch("cronjobs", env.name, "windows-open-later", {"spec": {"suspend": True}})
+    eventually("one is gone", lambda: env.api.find("cronjobs", env.name, RESYNC) is None)
+    code, found, _ = status(env)
+    assert (code, row(found)) == (1, ("closed", "closed", by_windows(env)))
+    assert sorted(found["stopped"]) == [
+        f"CronJob {env.name}/windows-open-later is suspended, so it starts no runs",
+        f"CronJob {env.name}/{RESYNC} not found: was it pruned, or never applied?",
+    ]
+    env.suspend_delivery(suspend=False)
+    eventually("Flux has put them back", lambda: status(env)[0] == 0)
+
+
+def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> None:
+    """They went with a commit, and the target stays shut for ever.
+
+    `status` fails, and names each CronJob.
+    """
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    own = [found["metadata"]["name"] for found in env.api.items("cronjobs", env.name)]
+    assert RESYNC in own
+    env.leave_out("windows")
+    env.commit("Remove the windows, too early")
+    eventually("Flux has pruned them", lambda: not env.api.items("cronjobs", env.name))
+    code, found, _ = status(env)
+    assert (code, row(found)) == (1, ("closed", "closed", by_windows(env)))
+    missing = [
+        f"CronJob {env.name}/{name} not found: was it pruned, or never applied?"
+        for name in sorted(own)
+    ]
+    assert sorted(found["stopped"]) == missing
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import proposed
+import yaml
 from environment import APPS, INTERVAL, Environment, Spec, eventually, far_window, throughout
 from lab import origins
 from test_sources import NAME, installed
@@ -27,7 +28,9 @@ def remove(env: Environment, file: str) -> None:
 
 def test_what_is_removed_while_closed_stays(env: Environment) -> None:
     """Flux removes nothing of it, `status` misses it, and to bring it back first is a way out."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     application = (env.tree / "cluster/apps.yaml").read_text()
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
@@ -48,7 +51,9 @@ def test_what_is_removed_while_closed_stays(env: Environment) -> None:
 
 def test_what_is_removed_while_open_goes(env: Environment) -> None:
     """The first way: while the policy is open, by a window or an override."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     override = {"state": "Open", "ends": "2099-01-01", "reason": "To remove apps"}
     env.policy({**CLOSED, "overrides": {"removal": override}})
     env.eventually_open()
@@ -60,7 +65,9 @@ def test_what_is_removed_while_open_goes(env: Environment) -> None:
 
 def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
     """The second way: empty it at any time, let a window pass, remove it at any time."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     (env.tree / "apps/app.yaml").unlink()
     env.write("apps/kustomization.yaml", EMPTY)
     env.commit("Empty apps")
@@ -75,7 +82,9 @@ def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
 
 def test_what_was_left_is_deleted_by_hand(env: Environment) -> None:
     """By the commands of the page."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
     [delete] = proposed.commands(PAGE, "kubectl delete")
@@ -122,3 +131,30 @@ def records(env: Environment) -> list[str]:
     """Return the Secrets in which Helm keeps its releases."""
     found = (each["metadata"]["name"] for each in env.api.items("secrets", env.name))
     return sorted(name for name in found if name.startswith("sh.helm."))
+
+
+def test_what_moves_while_closed_moves_when_it_opens(env: Environment) -> None:
+    """A release's new name and a Kustomization's new namespace: the old ones go at the opening."""
+    elsewhere = f"{env.name}-2"
+    env.api.create("namespaces", None, {"metadata": {"name": elsewhere}})
+    installed(env)
+    both = [*RELEASE["targets"], {"kind": "Kustomization", "names": [APPS]}]  # type: ignore[misc]
+    env.policy({**CLOSED, "targets": both})
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    env.eventually_closed()
+    text = (env.tree / "cluster/release.yaml").read_text()
+    repository, release = yaml.safe_load_all(text)
+    release["spec"]["releaseName"] = "renamed"
+    env.write("cluster/release.yaml", [repository, release])
+    moved = env.kustomization(APPS, "./apps", targetNamespace=elsewhere)
+    env.write("cluster/apps.yaml", moved)
+    env.commit("Rename the release, and move apps")
+    env.eventually_delivered()
+    assert env.target(NAME, "helmreleases")["spec"]["releaseName"] == "renamed"
+    throughout(INTERVAL, "apps stays where it is", lambda: env.version() == "1")
+    assert records(env) == [f"sh.helm.release.v1.{NAME}.v1"]
+    env.policy({**OPEN, "targets": both})
+    eventually("apps is gone here", gone(env, "configmaps", "app"))
+    assert env.api.find("configmaps", elsewhere, "app")
+    eventually("the old release is gone", lambda: records(env) == ["sh.helm.release.v1.renamed.v1"])
+    env.api.delete("namespaces", None, elsewhere)

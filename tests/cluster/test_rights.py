@@ -3,7 +3,7 @@
 It is asked with the token of the emitted account itself.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import pytest
 from environment import APPS, PARENT, Environment, eventually, far_window
@@ -30,7 +30,9 @@ REVIEWS: tuple[list[str], ...] = (
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
     """The API as the policy's account may use it, the policy being closed."""
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     request: Object = {"spec": {"expirationSeconds": 3600}}
     answer = env.api.ask(
         "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
@@ -68,46 +70,66 @@ def granted(
     ]
 
 
-HERE, NOWHERE = "the namespace", None
-PATCH: Object = {"metadata": {"annotations": {"tried": "yes"}}}
-TRIED: Object = {"metadata": {"name": "tried"}}
-POD: Object = {"spec": {"containers": [], "restartPolicy": "Never"}}
-# What the account must not do: a method of the API, its kind, where, and what else it takes.
-REFUSED: list[tuple[str, str, str | None, tuple[object, ...]]] = [
-    ("items", "kustomizations", HERE, ()),
-    ("items", "kustomizations", NOWHERE, ()),
-    ("get", "kustomizations", HERE, (PARENT,)),
-    ("patch", "kustomizations", HERE, (PARENT, PATCH)),
-    ("delete", "kustomizations", HERE, (APPS,)),
-    ("create", "kustomizations", HERE, (TRIED,)),
-    ("patch", "kustomizations", HERE, (f"{APPS}/status", {"status": {}})),
-    ("get", "gitrepositories", HERE, (PARENT,)),
-    ("patch", "gitrepositories", HERE, (PARENT, PATCH)),
-    ("items", "secrets", HERE, ()),
-    ("get", "secrets", HERE, ("any",)),
-    ("get", "configmaps", HERE, ("windows-gate",)),
-    ("patch", "configmaps", HERE, ("windows-gate", PATCH)),
-    ("patch", "cronjobs", HERE, ("windows-resync", PATCH)),
-    ("create", "jobs", HERE, ({**TRIED, "spec": {"template": POD}},)),
-    ("items", "pods", HERE, ()),
-    ("patch", "roles", HERE, ("windows-gate", PATCH)),
-    ("patch", "rolebindings", HERE, ("windows-gate", PATCH)),
-    ("get", "kustomizations", "flux-system", (APPS,)),
-    ("items", "namespaces", NOWHERE, ()),
-]
+def attempts(namespace: str) -> dict[str, Callable[[Api], object]]:
+    """Return what the account must not do, in words and as a deed."""
+    patch: Object = {"metadata": {"annotations": {"tried": "yes"}}}
+    token: Object = {"spec": {}}
+    job = {
+        "metadata": {"name": "tried"},
+        "spec": {"template": {"spec": {"containers": [], "restartPolicy": "Never"}}},
+    }
+    return {
+        "list the targets' kind": lambda api: api.items("kustomizations", namespace),
+        "list it everywhere": lambda api: api.items("kustomizations"),
+        "read the neighbour": lambda api: api.get("kustomizations", namespace, PARENT),
+        "patch the neighbour": lambda api: api.patch("kustomizations", namespace, PARENT, patch),
+        "delete the target": lambda api: api.delete("kustomizations", namespace, APPS),
+        "create a target": lambda api: api.create(
+            "kustomizations", namespace, {"metadata": {"name": "tried"}}
+        ),
+        "write its status": lambda api: api.patch(
+            "kustomizations", namespace, f"{APPS}/status", {"status": {}}
+        ),
+        "read the source": lambda api: api.get("gitrepositories", namespace, PARENT),
+        "patch the source": lambda api: api.patch("gitrepositories", namespace, PARENT, patch),
+        "list secrets": lambda api: api.items("secrets", namespace),
+        "read a secret": lambda api: api.get("secrets", namespace, "any"),
+        "read its own ConfigMap": lambda api: api.get("configmaps", namespace, "windows-gate"),
+        "patch its own ConfigMap": lambda api: api.patch(
+            "configmaps", namespace, "windows-gate", patch
+        ),
+        "patch its own CronJob": lambda api: api.patch(
+            "cronjobs", namespace, "windows-resync", patch
+        ),
+        "create a Job": lambda api: api.create("jobs", namespace, job),
+        "list Pods": lambda api: api.items("pods", namespace),
+        "patch its own Role": lambda api: api.patch("roles", namespace, "windows-gate", patch),
+        "patch its own binding": lambda api: api.patch(
+            "rolebindings", namespace, "windows-gate", patch
+        ),
+        "make itself a token": lambda api: api.ask(
+            "POST", f"api/v1/namespaces/{namespace}/serviceaccounts/windows-gate/token", token
+        ),
+        "read a target elsewhere": lambda api: api.get("kustomizations", "flux-system", APPS),
+        "list namespaces": lambda api: api.items("namespaces"),
+    }
 
 
 def test_everything_else_is_refused(env: Environment, account: Api) -> None:
     """Twenty-one things that the account might be misused for, each refused with 403."""
-    token = f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token"
-    with pytest.raises(ApiError) as refusal:
-        account.ask("POST", token, {"spec": {}})
-    assert refusal.value.status == 403
-    for method, kind, where, more in REFUSED:
-        namespace = env.name if where == HERE else where
+    for words, deed in attempts(env.name).items():
         with pytest.raises(ApiError) as refusal:
-            getattr(account, method)(kind, namespace, *more)
-        assert refusal.value.status == 403, (method, kind, where, str(refusal.value))
+            deed(account)
+        assert refusal.value.status == 403, f"{words}: {refusal.value}"
+
+
+def test_it_may_do_what_it_is_for(env: Environment, account: Api) -> None:
+    """It reads and patches its target."""
+    assert account.get("kustomizations", env.name, APPS)["spec"]["suspend"] is True
+    account.patch(
+        "kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="krm-windows"
+    )
+    assert not env.suspended()
 
 
 def test_every_request_of_a_run_is_listed(env: Environment) -> None:
@@ -116,7 +138,9 @@ def test_every_request_of_a_run_is_listed(env: Environment) -> None:
     The version of the group, and a GET and a PATCH a target. The machine that the cluster runs on
     has no way out, so a run that needed anything else would fail.
     """
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     account = f'"username":"system:serviceaccount:{env.name}:windows-gate"'
     target = f"/apis/{KUSTOMIZE}/v1/namespaces/{env.name}/kustomizations/{APPS}"
     expected = [

@@ -112,6 +112,25 @@ def test_a_release_waits(env: Environment) -> None:
     eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
 
 
+def test_a_chart_repository_waits(env: Environment) -> None:
+    """A HelmRepository: while it is closed nobody learns of the new chart.
+
+    When it opens, the release follows.
+    """
+    installed(env)
+    targets = [{"kind": "HelmRepository", "names": [NAME]}]
+    env.policy({**CLOSED, "targets": targets})
+    eventually("the repository is closed", lambda: env.suspended(NAME, "helmrepositories"))
+    throughout(
+        2 * SOURCE_INTERVAL, "it stays closed", lambda: env.suspended(NAME, "helmrepositories")
+    )
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    throughout(INTERVAL, "the chart stays", lambda: fetched(env) == "1.0.0")
+    assert not env.suspended(NAME, "helmreleases")
+    env.policy({**OPEN, "targets": targets})
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+
+
 def installed(env: Environment) -> None:
     """Begin with the first version of a chart installed, from a repository in the test's bucket."""
     origins.publish_chart(env.name, "1.0.0")

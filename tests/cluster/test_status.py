@@ -3,6 +3,7 @@
 By the kubectl of an administrator, and of somebody without rights.
 """
 
+import json
 from pathlib import Path
 
 import proposed
@@ -35,7 +36,9 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
 
     A last run is found among the Jobs.
     """
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     code, found, said = status(env)
     assert (code, row(found), said) == (0, ("closed", "closed", by_windows(env)), "")
     assert found["targets"][0]["until"] == found["desired"]["until"]
@@ -46,6 +49,15 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     env.shell(f"flux resume kustomization {APPS} -n flux-system")
     code, found, _ = status(env)
     assert (code, row(found)) == (1, ("open", "closed", {"kind": "Hold", "reason": env.hold()}))
+
+
+def test_a_first_apply_is_as_desired(env: Environment) -> None:
+    """A target that was never applied is open, and should be."""
+    env.begin(apply=False, dependsOn=[{"name": "never"}])
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_delivered()
+    code, found, _ = status(env)
+    assert (code, row(found)) == (0, ("open", "open", None))
 
 
 def test_a_patch_that_is_denied_is_the_reason(env: Environment) -> None:
@@ -67,3 +79,16 @@ def cause(env: Environment) -> str | None:
     """Return why no run did what it should."""
     failure = status(env)[1].get("failure")
     return failure["cause"] if failure else None
+
+
+def test_a_lack_of_rights_is_reported(env: Environment) -> None:
+    """The API server's own words, and what is needed."""
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    account = f"system:serviceaccount:{env.name}:default"
+    config = json.loads(ADMIN.read_text())
+    config["users"][0]["user"]["as"] = account
+    (env.tree / "nobody.kubeconfig").write_text(json.dumps(config))
+    code, _, said = status(env, config=env.tree / "nobody.kubeconfig")
+    assert code == 1
+    assert f'User "{account}" cannot get resource "kustomizations"' in said

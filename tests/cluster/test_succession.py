@@ -1,9 +1,10 @@
 """Renaming, dropping, taking over, removing: whose suspension it was, and who lifts it."""
 
+from datetime import timedelta
 from shutil import rmtree
 
 import proposed
-from environment import APPS, Environment, eventually, far_window, throughout
+from environment import APPS, Environment, eventually, far_window, minute, throughout, wall
 from test_policies import CLOSED, OPEN
 
 from krm_windows.gate.annotations import annotation
@@ -59,9 +60,28 @@ def test_a_dropped_target_is_released(env: Environment) -> None:
     assert env.closed()
 
 
+def test_what_hand_written_cron_jobs_closed_is_adopted(env: Environment) -> None:
+    """`adoptUntil`: until then a suspension without the annotation is ours, and is opened."""
+    env.begin()
+    env.shell(f"flux suspend kustomization {APPS} -n flux-system")
+    env.policy({**OPEN, "adoptUntil": wall(minute(3600))})
+    env.eventually_open()
+
+
+def test_what_was_suspended_after_adoption_is_a_persons(env: Environment) -> None:
+    """After `adoptUntil` it is left alone."""
+    env.begin()
+    env.shell(f"flux suspend kustomization {APPS} -n flux-system")
+    env.policy({**OPEN, "adoptUntil": wall(minute() - timedelta(days=1))})
+    env.eventually_says("left closed by a person")
+    assert env.suspended()
+
+
 def test_open_wait_remove(env: Environment) -> None:
     """`state: Open`, then the policy is removed: nothing of it stays, and the target is open."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     env.policy(OPEN)
     env.eventually_open()
     env.leave_out("windows")
@@ -72,7 +92,9 @@ def test_open_wait_remove(env: Environment) -> None:
 
 def test_render_uninstall_lifts_suspensions(env: Environment) -> None:
     """One Job and its rights replace the CronJobs; it opens what was closed, and then it can go."""
-    env.begin_closed(CLOSED)
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
     env.policy(CLOSED, "--uninstall")
     env.eventually_open()
     eventually("the CronJobs are gone", lambda: not env.api.items("cronjobs", env.name))
@@ -87,7 +109,9 @@ def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None
 
     Rendering the uninstall from the policy of before opens it, as the guide says.
     """
-    env.begin_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     env.leave_out("windows")
     env.commit("Remove the windows, too early")
     eventually("all of it is gone", lambda: nothing_left(env))

@@ -6,6 +6,8 @@ The facts of docs/explanation/while-closed.md.
 from environment import (
     APPS,
     INTERVAL,
+    PARENT,
+    SOURCE_INTERVAL,
     Environment,
     Object,
     Spec,
@@ -13,8 +15,9 @@ from environment import (
     far_window,
     throughout,
 )
+from lab import origins
 from test_removal import gone, remove
-from test_sources import SOURCE
+from test_sources import NAME, SOURCE, fetched, installed
 
 CLOSED: Spec = {"interval": "1m", "windows": {"later": far_window().spec}}
 OPEN: Spec = {**CLOSED, "state": "Open"}
@@ -84,6 +87,32 @@ def test_secrets_drift_and_health_are_looked_at_when_it_opens(env: Environment) 
     eventually("apps is found unhealthy", lambda: ready(env.target())[0] == "False")
 
 
+def test_who_depends_on_it_waits_for_a_commit_of_the_same_source_only(env: Environment) -> None:
+    """Of another source nobody knows which commit would be meant."""
+    env.api.create("gitrepositories", env.name, env.source("other"))
+    for name, source in (("same", PARENT), ("other", "other")):
+        env.write(f"{name}/app.yaml", config_map(name, "1"))
+        depends = {"dependsOn": [{"name": APPS}]}
+        where = {"kind": "GitRepository", "name": source}
+        env.write(
+            f"cluster/{name}.yaml", env.kustomization(name, f"./{name}", sourceRef=where, **depends)
+        )
+        env.include(f"{name}.yaml")
+    env.begin()
+    for name in ("same", "other"):
+        eventually(f"{name} is applied", lambda name=name: env.version(name) == "1")
+    env.policy(CLOSED)
+    env.eventually_closed()
+    for name in ("same", "other"):
+        env.write(f"{name}/app.yaml", config_map(name, "2"))
+    env.commit("Release both")
+    eventually("other does not wait", lambda: env.version("other") == "2")
+    throughout(INTERVAL, "same waits", lambda: env.version("same") == "1")
+    eventually("it says so", lambda: "dependency" in ready(env.target("same"))[1])
+    env.policy(OPEN)
+    eventually("same is applied", lambda: env.version("same") == "2")
+
+
 def test_what_applies_from_a_source_that_is_gone_fails_when_it_opens(env: Environment) -> None:
     """Until then it stays as it was; and nothing is pruned."""
     env.write("cluster/source.yaml", env.source("own"))
@@ -97,3 +126,30 @@ def test_what_applies_from_a_source_that_is_gone_fails_when_it_opens(env: Enviro
     env.policy(OPEN)
     eventually("apps fails", lambda: "not found" in ready(env.target())[1])
     throughout(INTERVAL, "nothing is pruned", lambda: env.version() == "1")
+
+
+def test_a_source_that_is_removed_while_closed_goes(env: Environment) -> None:
+    """Its finalizer does not look at `suspend`."""
+    env.write("cluster/source.yaml", env.source("own"))
+    env.include("source.yaml")
+    env.begin(sourceRef={"kind": "GitRepository", "name": "own"})
+    env.policy({**CLOSED, "targets": [{"kind": "GitRepository", "names": ["own"]}]})
+    eventually("it is closed", lambda: env.suspended("own", "gitrepositories"))
+    remove(env, "source.yaml")
+    eventually("the source is gone", gone(env, "gitrepositories", "own"))
+
+
+def test_the_chart_of_a_removed_release_is_fetched_for_ever(env: Environment) -> None:
+    """The HelmChart that it left is nobody's, and goes on."""
+    installed(env)
+    env.policy({**CLOSED, "targets": [{"kind": "HelmRelease", "names": [NAME]}]})
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    text = (env.tree / "cluster/release.yaml").read_text()
+    env.write("cluster/release.yaml", text.partition("---\n")[0])
+    env.commit("Remove the release")
+    eventually("the release is gone", gone(env, "helmreleases", NAME))
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    eventually("its new chart is fetched", lambda: fetched(env) == "2.0.0")
+    throughout(
+        SOURCE_INTERVAL, "it is not installed", lambda: env.version(origins.CHART) == "1.0.0"
+    )
