@@ -13,6 +13,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Cluster, Survey, cluster_directories, names, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.flux.closure import kustomization_file
+from krm_windows.flux.sources import Hints
 from krm_windows.function import kinds
 from krm_windows.init import policy
 from krm_windows.init.policy import Draft
@@ -82,12 +83,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Write a policy for a cluster, and say what to do next."""
     inputs.check_directory(arguments.directory)
     tree = Checkout.at(arguments.directory)
+    hints = builds.hints(tree, arguments.source, arguments.directory)
     by_name = _directories(tree, arguments)
     name = arguments.cluster or next(iter(by_name))
     listed = ", ".join(by_name)
     if name not in by_name:
         raise InputError(f"cluster {name} not found; found: {listed}")
-    found = _survey(tree, by_name[name], arguments)
+    found = _survey(tree, by_name[name], hints, trust=arguments.trust)
     cluster = replace(found.clusters[0], name=name)
     for notice in found.notices:
         # What was built, and not written in a file, has its name.
@@ -151,13 +153,12 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
     return {name: directory for directory, name in names(directories).items()}
 
 
-def _survey(tree: Checkout, directory: str, arguments: argparse.Namespace) -> Survey:
+def _survey(tree: Checkout, directory: str, hints: Hints, *, trust: bool) -> Survey:
     """Return what a cluster comes to; the others are not built for it, which may take minutes."""
-    hints = builds.hints(tree, arguments.source, arguments.directory)
     # A policy in the directory of another cluster is that cluster's, though it is not followed.
     others = tuple(each.directory for each in cluster_directories.find(tree))
     cache = builds.cache(Path(tree.root))
-    builder = Builder.find(cache, trust=arguments.trust)
+    builder = Builder.find(cache, trust=trust)
     # Without kustomize most is known all the same: what cannot be built is told.
     made = Builds(tree, builder, os.cpu_count() or 1)
     return survey(tree, [directory], made, replace(hints, clusters=others))

@@ -8,7 +8,7 @@ _NUMBER = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
 _UNIT = "ns|us|\u00b5s|\u03bcs|ms|s|m|h"
 # 0 is the one number that needs no unit.
 _DURATION = re.compile(rf"[-+]?(?:0|(?:(?:{_NUMBER})(?:{_UNIT}))+)")
-_PART = re.compile(rf"({_NUMBER})({_UNIT})")
+_PART = re.compile(f"({_UNIT})")
 _NANOSECONDS = {
     "ns": 1,
     "us": 10**3,
@@ -33,7 +33,8 @@ def nanoseconds(text: str) -> int | None:
     if not _DURATION.fullmatch(text):
         return None
     total = 0
-    for number, unit in _PART.findall(text):
+    parts = _PART.split(text.lstrip("+-"))
+    for number, unit in zip(parts[::2], parts[1::2], strict=False):  # nothing is behind the last
         length = _CUT.multiply(Decimal(number), _NANOSECONDS[unit])
         # One more than the largest may be reached: with a minus it is Go's least.
         if length > LARGEST + 1 - total:

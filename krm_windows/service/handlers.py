@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.patches import patched, patched_cluster
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import stages
@@ -46,7 +46,7 @@ from krm_windows.service.parameters import (
     Reason,
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
-from krm_windows.service.problems import Problem, json_body
+from krm_windows.service.problems import Problem, bad_request, json_body
 from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
 _POLICY = "/policies/{namespace}/{name}"
@@ -348,7 +348,10 @@ def _policy(call: Call, body: bytes) -> KubeObject:
     """Return the policy that a body is; raises Problem for another one than the path names."""
     new = KubeObject.from_value(bodies.parsed_object(body))
     place = call.place
-    found = (new.api_version, new.kind, new.namespace, new.name)
+    try:
+        found = (new.api_version, new.kind, new.namespace, new.name)
+    except InputError as error:  # nested too deeply
+        raise bad_request(str(error)) from None
     if found != (API_VERSION, KIND, place.namespace, place.name):
         # As RFC 9110, 9.3.4, has it for what is not consistent with the place it is put at.
         raise Problem(

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.checks import color
 from krm_windows.cli import main
-from krm_windows.results import File, Result, Severity
 from krm_windows.rules import RULES
 
 POLICY = """\
@@ -279,22 +277,6 @@ def test_a_merge_conflict_is_said_at_its_line(
     shown = read(call, text, capsys)
     assert re.match(rf"broken(/north)?\.yaml:{line}:1: \[error\] ", shown)
     assert "is an unresolved merge conflict" in shown
-
-
-def finding(severity: Severity, number: int = 0) -> Result:
-    """Return a finding with a rule and a location."""
-    file = File(path="policy.yaml")
-    return Result("must be a map", severity, file=file, rule="field-type", line=number)
-
-
-@pytest.mark.parametrize("severity", Severity)
-def test_a_terminal_shows_severities_in_colour_and_rules_as_links(severity: Severity) -> None:
-    """And the text is the same as without."""
-    line = f"{finding(severity, 7)}\n"
-    painted = color.paint(line)
-    assert painted.plain == line
-    styles = [painted.plain[span.start : span.end] for span in painted.spans]
-    assert styles == ["policy.yaml:7: ", f"[{severity}]"]
 
 
 def test_a_rule_leads_to_its_entry() -> None:

@@ -21,7 +21,7 @@ def _proposals(address: str) -> object:
 
 
 def _keys(address: str) -> object:
-    return keys.Keys("https://id.test", address)
+    return keys.Keys(address)
 
 
 WAYS = (_forge, _proposals, _keys)
