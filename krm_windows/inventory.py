@@ -3,16 +3,18 @@
 Only items of the kinds that are asked for are looked into; all others stay the bytes they are.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.gateable import group_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
 
+Resources: TypeAlias = Callable[[str | None], list[KubeObject]]
+"""Gives the resources of a cluster: one list to those that have the same."""
 # Where an orchestrator read an item (kyaml, kio/kioutil), under the present and the older keys.
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
@@ -25,6 +27,11 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 # The label of all that is emitted for a policy.
 POLICY = "krm-windows.dev/policy"
 CHANGE_CLASS = "krm-windows.dev/change-class"
+
+
+def no_resources(_: str | None) -> list[KubeObject]:
+    """Say that no cluster shows any."""
+    return []
 
 
 class Resource(NamedTuple):

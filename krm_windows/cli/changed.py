@@ -80,7 +80,7 @@ def run(
         # A target that is given up may be that of a policy beside it.
         around = ExistingOutput(path, resources=lambda _: items)
         new = _changed(old, change, arguments.policy)
-        proposal = propose(old, new, items, view, around.gated)
+        proposal = propose(old, new, around.resources, view, around.gated)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = WriteOutcome()
         if not failed and not arguments.dry_run:

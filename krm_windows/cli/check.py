@@ -101,7 +101,7 @@ def _found(arguments: argparse.Namespace) -> list[Report]:
     items = cluster_resources.read(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     for path, config in configs.items():
-        for each in audit.reports(config, items, choice, scope):
+        for each in audit.reports(config, lambda _: items, choice, scope):
             results = report.located(each.results, {path: config}, arguments.resources)
             found.append(replace(each, results=tuple(results)))
     return found

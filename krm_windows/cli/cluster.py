@@ -93,7 +93,8 @@ class PolicyInCluster:
             raise UsageError(
                 "standard input can be used for the policy or the objects, but not for both"
             )
-        source = Source(inputs.policy(arguments.policy), previews.resources(arguments))
+        items = previews.resources(arguments)
+        source = Source(inputs.policy(arguments.policy), lambda _: items)
         return cls(source, arguments)
 
     def judged(self) -> ClusterState:
@@ -114,10 +115,10 @@ class PolicyInCluster:
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
-            *self.source.items,
+            *self.source.resources(cluster),
             *(KubeObject.from_value(each) for each in objects if each.get("kind") in read_into),
         ]
-        versions, results = Source(self.source.config, items).versions(choice)
+        versions, results = Source(self.source.config, lambda _: items).versions(choice)
         if not versions:
             return ClusterState(at, self._located(results))
         plan, _ = compile_policy(policy, cluster, inventory.take(items, read_into))

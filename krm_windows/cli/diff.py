@@ -40,7 +40,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.comment is not None and not forges.is_named(arguments):
         raise UsageError("--comment needs --forge and --repo OWNER/NAME")
     items = previews.resources(arguments)
-    old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
+    old, new = (
+        Source(inputs.policy(path), lambda _: items) for path in (arguments.old, arguments.new)
+    )
     # A target that is given up may be that of a policy beside it.
     around = ExistingOutput(Path(arguments.new), resources=lambda _: items)
     # By cluster, as a policy may be another one on each.

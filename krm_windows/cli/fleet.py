@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.fleet.output import FleetOutput, Outcome
 from krm_windows.fleet.rendering import Fleet, FleetPolicy
+from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render import apart, command, layout
 from krm_windows.render.command import CLUSTER
@@ -70,7 +71,7 @@ def _fleet(
     )
 
 
-def _existing(output: Path, resources: Callable[[str | None], list[KubeObject]]) -> ExistingOutput:
+def _existing(output: Path, resources: Resources) -> ExistingOutput:
     """Return what was rendered around the tree, not into it."""
     root = f"{os.path.realpath(output)}/"
 
@@ -80,10 +81,10 @@ def _existing(output: Path, resources: Callable[[str | None], list[KubeObject]])
     return ExistingOutput(output, is_own, resources)
 
 
-def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
+def _resources(path: str | None) -> Resources:
     """Return what reads the resources of a cluster, without what was rendered before."""
     if path is None:
-        return lambda _: []
+        return no_resources
     if CLUSTER not in path:
         # Without `{cluster}` all clusters see the same, which is read once.
         items = cluster_resources.read(path, _is_rendered)

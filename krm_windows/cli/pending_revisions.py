@@ -99,7 +99,7 @@ def of_refs(
     refs = (arguments.base, head)
     old, new = (_revision(ref, looking.name(ref)) for ref in refs)
     items = [*previews.resources(arguments), *_items(looking.repository, new.commit)]
-    source = Source(inputs.policy(arguments.policy), items)
+    source = Source(inputs.policy(arguments.policy), lambda _: items)
     versions, results = source.versions(Choice(arguments.cluster))
     results = report.located(results, {arguments.policy: source.config}, arguments.resources)
     code = report.show(results, strict=arguments.strict)

@@ -53,7 +53,7 @@ def load(
     notes: list[str] = []
     for path in paths:
         config = inputs.policy(path)
-        found, said = Source(config, items).versions(choice)
+        found, said = Source(config, lambda _: items).versions(choice)
         versions.extend(found)
         results.extend(report.located(said, {path: config}, arguments.resources))
         if choice == Choice() and not output.is_quiet():

@@ -2,14 +2,14 @@
 
 import os
 import posixpath
+from collections.abc import Iterable
 from pathlib import Path
 
-from krm_windows.cli import render
+from krm_windows.cli import cluster_resources, render
 from krm_windows.emit.header import is_header
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
-from krm_windows.render.command import RenderCommand
 from krm_windows.render.outputs import Edits, Output, Renewal
 from krm_windows.results import Result
 from krm_windows.system import tops
@@ -67,7 +67,7 @@ def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
     if output.command is None:
         return Renewal(output, problem="nothing in it says how it was rendered")
     try:
-        _check_inside(top, output.command)
+        _check_inside(top, output.command.paths)
         where = os.path.relpath(top, start) if start else str(top)
         results, edits = render.renewal(output.command.below(where).arguments)
         below = {
@@ -80,6 +80,15 @@ def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
     except OSError as error:
         return Renewal(output, problem=f"{error.filename}: {error.strerror}".replace(f"{top}/", ""))
     return Renewal(output, tuple(_from(top, result) for result in results), below)
+
+
+def resources(top: Path, directory: str) -> list[KubeObject]:
+    """Return what `--resources` reads of a directory below the top; raises InputError."""
+    try:
+        _check_inside(top, [directory])
+        return cluster_resources.read(str(top / directory))
+    except (InputError, WorkspaceError) as error:
+        raise InputError(str(error).replace(f"{top}/", "")) from error
 
 
 def _from(top: Path, result: Result) -> Result:
@@ -109,10 +118,10 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _check_inside(top: Path, rendered: RenderCommand) -> None:
+def _check_inside(top: Path, paths: Iterable[str]) -> None:
     """Raise WorkspaceError where a link leads out of the repository."""
     real = os.path.realpath(top)
-    for path in rendered.paths:
+    for path in paths:
         if not Path(os.path.realpath(top / path)).is_relative_to(real):
             raise WorkspaceError(f"{path}: leads out of the repository, so it is not rendered")
 

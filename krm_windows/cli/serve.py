@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     names = ("repo", "host", "port", "tokens")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
     found = settings.read(arguments.config, given)
-    windows = Windows(found, rendered.renew)
+    windows = Windows(found, rendered.renew, rendered.resources)
     ways = found.ways(windows.branch.person())
     with windows.alone():
         secret = access.kept_secret(Directory.named(windows.folder))

@@ -12,6 +12,7 @@ from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
@@ -228,11 +229,13 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
     With a cluster, those that hold there, with its instants.
     Raises InputError where the policy is wrong: when an override ends is not known then.
     """
-    source = Source(config, [])
+    source = Source(config)
     loaded = source.load()
     # None is the policy without what it changes for one cluster.
     places: list[str | None] = [None, *loaded.clusters] if cluster is None else [cluster]
-    versions, results = source.compile((name, *loaded.for_cluster(name)) for name in places)
+    read = [(name, *loaded.for_cluster(name)) for name in places]
+    # No override closes early, so the targets need not be known.
+    versions, results = source.compile((name, _at_once(each), found) for name, each, found in read)
     if fails(results):
         raise InputError("; ".join(str(each) for each in results if fails([each])))
     found: dict[tuple[str | None, str], list[tuple[Rule, Timetable]]] = {}
@@ -244,6 +247,13 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
             found.setdefault(key, []).append((rule, version.timetable))
     every = [_listed(name, place, rules, at) for (place, name), rules in found.items()]
     return sorted(every, key=lambda each: each.cluster is not None)
+
+
+def _at_once(policy: WindowPolicy | None) -> WindowPolicy | None:
+    if policy is None:
+        return None
+    spec = policy.spec.model_copy(update={"closes_early": timedelta()})
+    return policy.model_copy(update={"spec": spec})
 
 
 def _listed(

@@ -8,6 +8,7 @@ from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
 from krm_windows.fleet import audit
 from krm_windows.gate.timetable import Decision
+from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.preview import sentences
@@ -116,23 +117,23 @@ class Proposal:
 def propose(
     old: KubeObject,
     new: KubeObject,
-    items: list[KubeObject],
+    resources: Resources,
     view: View,
     gated: Gated = nothing_gated,
 ) -> Proposal:
     """Audit a changed policy, and compare it with the old one.
 
-    `items` are the resources among which the policy's targets may be; `gated` gives what policies
+    Among the `resources` of a cluster the policy's targets may be; `gated` gives what policies
     gate in a cluster, but for those of some names.
     """
     at, period = view.at, view.period
     scope = Scope(Today(at))
-    pairs, results = successions(Source(old, items), Source(new, items), None, gated)
+    pairs, results = successions(Source(old, resources), Source(new, resources), None, gated)
     alone: set[str | None] = set()
     if view.urgent:
         # What an audit says of them it said before: the change did not bring it about.
         alone = {pair.new.timetable.cluster for pair in pairs if not pair.changes}
-    reports = audit.reports(new, items, Choice(every=True), scope, without=alone)
+    reports = audit.reports(new, resources, Choice(every=True), scope, without=alone)
     turns: list[Turn] = []
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
@@ -141,9 +142,9 @@ def propose(
     return Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
 
 
-def introduce(new: KubeObject, items: list[KubeObject], at: datetime) -> Proposal:
+def introduce(new: KubeObject, at: datetime) -> Proposal:
     """Audit a policy that is new, from the day of the instant `at` on: there is nothing before."""
-    reports = audit.reports(new, items, Choice(every=True), Scope(Today(at)))
+    reports = audit.reports(new, no_resources, Choice(every=True), Scope(Today(at)))
     found: list[Result] = []
     for report in reports:
         found.extend(report.results)

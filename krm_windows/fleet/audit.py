@@ -9,7 +9,7 @@ from typing import NamedTuple
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
 from krm_windows.checks.report import Report, on_policy
-from krm_windows.inventory import about, file_of
+from krm_windows.inventory import Resources, about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import clocks, compile_policy, kinds
 from krm_windows.plan.model import Plan
@@ -48,7 +48,7 @@ def _audited(plan: Plan, interval: timedelta, scope: Scope) -> tuple[Result, ...
 
 def reports(
     config: KubeObject,
-    items: list[KubeObject],
+    resources: Resources,
     choice: Choice,
     scope: Scope,
     without: Collection[str | None] = (),
@@ -60,12 +60,11 @@ def reports(
     loaded = load(config.node, file=file_of(config))
     clusters: dict[_Version, list[str]] = {}
     versions: dict[object, _Version] = {}
-    for name in choice.clusters(loaded):
-        if name in without:
-            continue
+    seen = {name: resources(name) for name in choice.clusters(loaded) if name not in without}
+    for name, items in seen.items():
         policy, found = loaded.for_cluster(name)
-        # Clusters that have the same patch are compiled once.
-        key = (_hours(policy), found)
+        # Clusters that have the same patch, and see the same, are compiled once.
+        key = (_hours(policy), found, id(items))
         if key not in versions:
             versions[key] = _version(config, items, policy, found)
         # Those that have it alike share a report.

@@ -15,6 +15,7 @@ from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.gate.timetable import Target
+from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import InputError, KubeObject, opened
 from krm_windows.plan.given import Given, gated
 from krm_windows.policy.model import KIND
@@ -37,10 +38,6 @@ def _nothing(_: str) -> bool:
     return False
 
 
-def _no_resources(_: str | None) -> list[KubeObject]:
-    return []
-
-
 @dataclass(frozen=True)
 class ExistingOutput:
     """All that was rendered around a directory.
@@ -52,7 +49,7 @@ class ExistingOutput:
 
     output: Path
     without: Callable[[str], bool] = _nothing
-    resources: Callable[[str | None], list[KubeObject]] = _no_resources
+    resources: Resources = no_resources
 
     @cached_property
     def repository(self) -> Path | None:

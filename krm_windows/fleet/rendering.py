@@ -3,7 +3,7 @@
 Each is rendered on its own, so that any may be left out or done elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from posixpath import normpath
@@ -14,7 +14,7 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.emit import timetables
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.function import window_policy
-from krm_windows.inventory import about, file_of
+from krm_windows.inventory import Resources, about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
@@ -66,7 +66,7 @@ class Fleet:
 
     policies: tuple[FleetPolicy, ...]
     clusters: tuple[str, ...]
-    resources: Callable[[str | None], list[KubeObject]]
+    resources: Resources
     sees: bool = False
     apart: bool = False
     uninstalls: bool = False

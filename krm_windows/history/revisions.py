@@ -132,7 +132,7 @@ def _read(content: bytes) -> _Policy | str:
         if len(found) != 1:
             return f"must contain exactly one {KIND}, found {len(found)}"
         # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
-        source = Source(found[0], [])
+        source = Source(found[0])
         return _Policy(source, source.load())
     # What is no YAML at all, or no mapping where there has to be one.
     except InputError as error:

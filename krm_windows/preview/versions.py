@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from krm_windows import inventory
-from krm_windows.inventory import about, file_of
+from krm_windows.inventory import Resources, about, file_of, no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_timetable, kinds
 from krm_windows.policy.load import Loaded, load
@@ -49,7 +49,7 @@ class Source:
     """A policy as it was written, and the resources that its targets may be among."""
 
     config: KubeObject
-    items: list[KubeObject]
+    resources: Resources = no_resources
 
     def versions(self, choice: Choice) -> tuple[list[Version], list[Result]]:
         """Load and compile for the clusters chosen.
@@ -83,7 +83,7 @@ class Source:
         for name, policy, _ in every:
             if policy is not None:
                 # What the targets are matters only for `closesEarly: auto`.
-                items = inventory.take(self.items, kinds(policy))
+                items = inventory.take(self.resources(name), kinds(policy))
                 timetable, said = compile_timetable(policy, name, items)
                 versions.append(Version(policy, timetable))
                 compiling += said

@@ -4,7 +4,7 @@ What is kept is bounded, whatever callers ask for.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -23,6 +23,7 @@ from krm_windows.schedule.timetable import Timetable
 from krm_windows.service.bodies import ICS
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
+from krm_windows.service.rendering import Renderer
 
 # Policies as they were read: one of a thousand clusters takes a megabyte.
 _MOST_SOURCES = 100
@@ -41,8 +42,13 @@ class _Named(NamedTuple):
 class Evaluator:
     """Decides, and draws calendars, for any number of threads."""
 
-    def __init__(self) -> None:
-        """Begin with nothing worked out."""
+    def __init__(self, renderer: Renderer | None, tip: Callable[[], str]) -> None:
+        """Begin with nothing worked out.
+
+        Targets are looked for among what was rendered with, at a commit that moves.
+        """
+        self._renderer = renderer
+        self._tip = tip
         self._source = lru_cache(_MOST_SOURCES)(_read)
         self._named = lru_cache(_MOST_NAMED)(self._names)
         self._timetable = lru_cache(_MOST_TIMETABLES)(self._compiled)
@@ -77,11 +83,17 @@ class Evaluator:
         # As a build does: the policy may say which cluster it is for.
         name = cluster or build_for
         # What its hours depend on is the cluster's patch, of which a fleet has few.
+        same, commit = alike.get(name or "", name), ""
+        if stored.config.mentions("auto"):
+            # And the targets, which each cluster may have of its own, at a commit.
+            same, commit = name, self._tip()
         try:
-            found = self._timetable(stored, alike.get(name or "", name))
+            found = self._timetable(stored, same, commit)
         except Problem:
+            if same == name:
+                raise
             # What is wrong is said of the cluster that was asked for.
-            return self._compiled(stored, name)
+            return self._compiled(stored, name, commit)
         return found if found.cluster == name else found._replace(cluster=name)
 
     def record(self, stored: Stored, cluster: str | None, at: datetime) -> dict[str, object]:
@@ -111,10 +123,14 @@ class Evaluator:
         }
         return _Named(source.build_for, alike)
 
-    def _compiled(self, stored: Stored, cluster: str | None) -> Timetable:
-        # Without the targets: `closesEarly: auto` is an error, and nobody is told of wrong hours.
-        version = (cluster, *self._source(stored).version(cluster))
-        versions, results = Source(stored.config, []).compile([version])
+    def _compiled(self, stored: Stored, cluster: str | None, commit: str) -> Timetable:
+        policy, found = self._source(stored).version(cluster)
+        # Without the targets, `auto` is an error, and nobody is told of wrong hours.
+        source = Source(stored.config)
+        if self._renderer is not None and policy is not None and policy.spec.closes_early == "auto":
+            items = self._renderer.resources(commit, stored, cluster)
+            source = Source(stored.config, lambda _: items)
+        versions, results = source.compile([(cluster, policy, found)])
         if not versions:
             raise _wrong(results, stored)
         return versions[0].timetable

@@ -11,9 +11,10 @@ from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
+from krm_windows.render.command import CLUSTER
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings
@@ -24,6 +25,8 @@ from krm_windows.system.reading import SUFFIXES
 
 Renew = Callable[[Path, Output], Renewal]
 """Renders again what is below a directory, without writing (`cli.rendered.renew`)."""
+Read = Callable[[Path, str], list[KubeObject]]
+"""Reads resources in a directory below another one (`cli.rendered.resources`)."""
 # Manifests of a commit that are rendered from, and other files that a kustomization may name.
 _MOST_OF_ALL = 256 << 20
 _SMALL = 64 << 10
@@ -39,14 +42,17 @@ _GIT = ".git/HEAD"
 class Renderer:
     """Renders again what says that it was rendered from a policy, and nothing else."""
 
-    def __init__(self, branch: Branch, renew: Renew) -> None:
+    def __init__(self, branch: Branch, renew: Renew, read: Read) -> None:
         """Render what is on a branch."""
         self._branch = branch
         self._renew = renew
+        self._read = read
         # Of each content, which never changes.
         self._lines: dict[str, bytes] = {}
         self.outputs = lru_cache(_MOST_COMMITS)(self._listed)
         self._checked = lru_cache(_MOST_CHECKED)(self._check)
+        # Those that were read last, as they are large.
+        self._resources = lru_cache(1)(self._read_resources)
 
     def renewals(self, commit: str, new: KubeObject, edit: Edit) -> list[Renewal]:
         """Return what to render again comes to once an edit has made a policy `new`.
@@ -88,6 +94,31 @@ class Renderer:
         """Return what was rendered from a policy."""
         return outputs.of_policy(self.outputs(commit), stored.file, _name(stored))
 
+    def resources(self, commit: str, stored: Stored, cluster: str | None) -> list[KubeObject]:
+        """Return the resources that a policy was rendered with for a cluster, or else for none.
+
+        Raises Problem where they cannot be read.
+        """
+        place = None
+        for each in self.rendered(commit, stored):
+            if each.command is None or each.command.arguments.resources is None:
+                continue
+            arguments = each.command.arguments
+            own = CLUSTER in arguments.resources
+            if arguments.cluster in (None, cluster) and (cluster or not own):
+                place = arguments.resources.replace(CLUSTER, cluster or "")
+                if own or arguments.cluster is not None:
+                    break
+        return [] if place is None else self._resources(commit, place)
+
+    def _read_resources(self, commit: str, place: str) -> list[KubeObject]:
+        with temporary.directory("krm-windows-resources-") as top:
+            self._materialise(top, commit)
+            try:
+                return self._read(top, place)
+            except InputError as error:
+                raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+
     def _listed(self, commit: str) -> list[Output]:
         """Return all that was rendered into a commit."""
         return outputs.collect(
@@ -103,7 +134,7 @@ class Renderer:
             self._lines[file.blob] = b"\n".join(content.split(b"\n", 2)[:2])
         return self._lines[file.blob]
 
-    def _materialise(self, top: Path, commit: str, edit: Edit | None) -> None:
+    def _materialise(self, top: Path, commit: str, edit: Edit | None = None) -> None:
         """Write the manifests of a commit, and what a build may read beside them, with an edit.
 
         Links are left out: they may lead anywhere.

@@ -17,7 +17,7 @@ from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored
 from krm_windows.service.problems import Problem
-from krm_windows.service.rendering import Renderer, Renew
+from krm_windows.service.rendering import Read, Renderer, Renew
 from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system.directories import Directory
@@ -35,10 +35,13 @@ _MOST_LOGS = 5_000
 class Windows:
     """The policies of a branch, as they are at its tip."""
 
-    def __init__(self, settings: Settings, renew: Renew | None = None) -> None:
+    def __init__(
+        self, settings: Settings, renew: Renew | None = None, read: Read | None = None
+    ) -> None:
         """Open the clone, which is the service's own. Raises WorkspaceError.
 
-        `renew` renders again what was rendered of a policy; without it, that is left alone.
+        `renew` renders again what was rendered of a policy, and `read` the resources that it was
+        rendered with; without both, that is left alone.
         """
         self.settings = settings
         self.branch = Branch(settings.repo, settings.branch)
@@ -48,9 +51,9 @@ class Windows:
         self.below = _below(settings.repo, self.branch)
         # Renders again what was rendered; None where nothing is.
         self.renderer: Renderer | None = None
-        if renew is not None:
-            self.renderer = Renderer(self.branch, renew)
-        self.evaluator = Evaluator()
+        if renew is not None and read is not None:
+            self.renderer = Renderer(self.branch, renew, read)
+        self.evaluator = Evaluator(self.renderer, lambda: self.snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()

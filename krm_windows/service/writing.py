@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from http import HTTPStatus
 from itertools import chain
 
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
 from krm_windows.gate.timetable import Target
+from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.plan.given import Given, gated
 from krm_windows.preview import records, stages
@@ -150,7 +152,7 @@ class Writer:
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
             view = View(at, Period(begins, DAYS), order.urgent)
-            return propose(old, new, [], view, self._gated)
+            return propose(old, new, self._resources(stored, new), view, self._gated)
 
     def preview_new(
         self, snapshot: Snapshot, place: Place, new: KubeObject, order: Order
@@ -158,7 +160,7 @@ class Writer:
         """Say what would come of a policy that is not there, and in which file it would be."""
         with _understood():
             permissions.check(order.caller, None, new)
-            return self._new_file(snapshot, place), introduce(new, [], self._windows.now())
+            return self._new_file(snapshot, place), introduce(new, self._windows.now())
 
     def change(self, place: Place, change: Change, order: Order) -> Outcome:
         """Change a policy that is there."""
@@ -353,6 +355,14 @@ class Writer:
             is_replayed=True,
             is_pushed=remote is not None,
         )
+
+    def _resources(self, stored: Stored, new: KubeObject) -> Resources:
+        """Return what gives resources of clusters, where targets may decide when it closes."""
+        renderer, commit = self._renderer, self._windows.snapshot.commit
+        # They are read for each change.
+        if renderer is None or not (stored.config.mentions("auto") or new.mentions("auto")):
+            return no_resources
+        return cache(partial(renderer.resources, commit, stored))
 
     def _gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
         """Yield what the policies of the branch gate in a cluster, but for those of some names."""

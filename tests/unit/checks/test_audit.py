@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.fleet import audit
-from krm_windows.inventory import Inventory
+from krm_windows.inventory import Inventory, no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.policy.load import load
@@ -73,7 +73,8 @@ def joined(segments: list[Segment]) -> list[tuple[datetime, datetime]]:
 
 def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
     """Audit a policy; return rule, path and message of each finding."""
-    [report] = audit.reports(KubeObject.parse(f"{HEAD}{fields}\n".encode()), [], Choice(), scope)
+    policy = KubeObject.parse(f"{HEAD}{fields}\n".encode())
+    [report] = audit.reports(policy, no_resources, Choice(), scope)
     return [
         f"{each.tags['rule']} {each.field.path if each.field else ''}: {each.message}"
         for each in report.results

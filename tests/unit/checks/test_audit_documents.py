@@ -11,6 +11,7 @@ import pytest
 
 from krm_windows.checks.audit import Scope
 from krm_windows.fleet import audit
+from krm_windows.inventory import no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice
 from krm_windows.rules import RULES, Rule
@@ -30,7 +31,8 @@ FROM_2027 = Scope(date(2027, 1, 1))
 def fired(rule: Rule, name: str) -> set[str]:
     """Audit a document of a rule, and give the ids of the rules that it breaks."""
     document = FIXTURES / rule.id / f"{name}.yaml"
-    [report] = audit.reports(KubeObject.parse(document.read_bytes()), [], Choice(), FROM_2027)
+    policy = KubeObject.parse(document.read_bytes())
+    [report] = audit.reports(policy, no_resources, Choice(), FROM_2027)
     return {result.tags["rule"] for result in report.results}
 
 

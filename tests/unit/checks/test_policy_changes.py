@@ -23,7 +23,7 @@ RULES = [rules.FORMER_NAME, rules.TARGET_DROPPED]
 def fired(rule: Rule, name: str) -> list[str]:
     """Compare a document's two policies; give the ids of the rules that the change breaks."""
     old, new = documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes())
-    _, results = successions(Source(old, []), Source(new, []), None)
+    _, results = successions(Source(old), Source(new), None)
     return [result.tags["rule"] for result in results]
 
 

@@ -151,7 +151,7 @@ def test_state_answers_with_its_exit_code(policy: str, capsys: pytest.CaptureFix
 def test_text_fits_the_terminal(name: str, width: int) -> None:
     """The weeks, their scale and the table; a folded line may go on in the next one."""
     config = inputs.policy(str(EXAMPLES / name / f"{name}.yaml"))
-    versions, _ = Source(config, []).versions(Choice())
+    versions, _ = Source(config).versions(Choice())
     period = Period(date(2026, 12, 14), 28)
     every = calendars([version.timetable for version in versions], period)
     now = datetime(2026, 12, 16, 12, 30, tzinfo=UTC)

@@ -202,6 +202,15 @@ def test_programs_are_told_the_name_and_what_it_does(
     assert "override" not in json.loads(capsys.readouterr().out)
 
 
+def test_they_are_listed_whatever_the_targets_need(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No override closes early."""
+    policy.write_text(POLICY.replace("spec:\n", "spec:\n  closesEarly: auto\n", 1) + OVER)
+    assert main(["override", str(policy), "--list"]) == 0
+    assert "over" in capsys.readouterr().out
+
+
 def test_prune_takes_out_what_is_over(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And nothing else; where nothing is over, nothing is written."""
     policy.write_text(POLICY + OVER)

@@ -509,7 +509,7 @@ def test_a_terminal_that_is_narrower_than_the_table(
 
 def planned(policy: str) -> Plan:
     """Return the plan of a policy."""
-    versions, _ = Source(KubeObject.parse(policy.encode()), []).versions(Choice())
+    versions, _ = Source(KubeObject.parse(policy.encode())).versions(Choice())
     plan, _ = compile_policy(versions[0].policy, None, Inventory((), visible=False))
     return plan
 

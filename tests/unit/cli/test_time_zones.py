@@ -63,7 +63,7 @@ def made(policy: Path, *arguments: str, cluster: str | None = None) -> tuple[dat
 
 def decided(policy: Path, at: datetime) -> dict[str | None, Decision]:
     """Return what holds on each cluster."""
-    versions, _ = Source(inputs.policy(str(policy)), []).versions(Choice(every=True))
+    versions, _ = Source(inputs.policy(str(policy))).versions(Choice(every=True))
     return {each.timetable.cluster: decide(each.timetable, at) for each in versions}
 
 

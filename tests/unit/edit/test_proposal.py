@@ -7,6 +7,7 @@ import pytest
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.proposal import Proposal, View, propose
+from krm_windows.inventory import no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.preview.calendar import Period
 
@@ -36,7 +37,7 @@ def overridden(cluster: str | None, *, urgent: bool, length: int = 2) -> Proposa
         "closed", "stop", timedelta(hours=length), cluster=cluster, name="stop"
     )
     new = overrides.made(old, wanted, NOW)
-    return propose(old, new, [], View(NOW, Period(NOW, 7), urgent))
+    return propose(old, new, no_resources, View(NOW, Period(NOW, 7), urgent))
 
 
 def told(proposal: Proposal) -> set[tuple[tuple[str, ...], str]]:

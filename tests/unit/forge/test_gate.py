@@ -107,7 +107,7 @@ def forged(*files: tuple[str, ...], **fields: object) -> Forged:
 def policy(reach: Reach = APPS, **fields: str) -> Policy:
     """Return a policy, from its text."""
     [config] = documents(spec(**fields).encode())
-    [version], _ = Source(config, []).versions(Choice())
+    [version], _ = Source(config).versions(Choice())
     return Policy(version.timetable, reach)
 
 

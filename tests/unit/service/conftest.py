@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from starlette.types import ASGIApp
 
+from krm_windows.cli import rendered
 from krm_windows.service import application
 from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
 from krm_windows.service.log import Log
@@ -199,7 +200,8 @@ def serve(repository: Path, git: Git) -> Serve:
         renew: Renew | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> Client:
-        windows = Timed(Settings(repo=repository, **{"branch": "main", **settings}), renew)
+        found = Settings(repo=repository, **{"branch": "main", **settings})
+        windows = Timed(found, renew, rendered.resources)
         windows.time = at
         return Client(application.make(windows, Access(Ways(anonymous=caller))), windows)
 

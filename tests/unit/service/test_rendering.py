@@ -1,5 +1,6 @@
 """What was rendered of a policy is rendered again in the commit that changes it."""
 
+import json
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -281,20 +282,136 @@ def test_what_cannot_be_rendered_is_not_written(serve: Serve, git: Git, render: 
     assert git("rev-parse", "HEAD") == head
 
 
+def closing_early(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
+    """Let the policy close as early as its target needs, which has a timeout in each directory."""
+    path = repository / "clusters/week.yaml"
+    path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
+    commit_timeouts(repository, git, timeouts)
+
+
+def commit_timeouts(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
+    """Write the target into directories."""
+    for directory, timeout in timeouts.items():
+        file = repository / directory / "apps.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(APPS.replace("spec: {", f"spec: {{timeout: {timeout}, "))
+    git("add", ".")
+    git("commit", "--quiet", "--message=timeouts")
+
+
+def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
+    """Return when a cluster closes in a week, as the calendar says; `state` says the same."""
+    target = f"{POLICY_PATH}/calendar?cluster={cluster}&from=2026-12-14"
+    answer = client.ask("GET", target)
+    assert answer.status == 200, answer.body
+    assert client.ask("GET", target).body == answer.body
+    found = [each["closes"] for each in answer.json()["intervals"]]
+    state = f"{POLICY_PATH}/state?cluster={cluster}&at=2026-12-16T12:00:00Z"
+    assert client.ask("GET", state).json()["until"] == found[0]
+    return found
+
+
+def overlay(repository: Path) -> None:
+    """Have a kustomization beside the target give it ten minutes more."""
+    (repository / "clusters/kustomization.yaml").write_text("""\
+resources: [apps.yaml]
+patches:
+- target: {kind: Kustomization}
+  patch: |
+    - {op: replace, path: /spec/timeout, value: 30m}
+""")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("patched", [False, True])
+def test_hours_end_as_early_as_targets_need(  # noqa: PLR0913, PLR0917 - fixtures
+    serve: Serve,
+    repository: Path,
+    git: Git,
+    function: Path,
+    render: Any,  # noqa: ANN401
+    patched: bool,  # noqa: FBT001
+) -> None:
+    """As the command says with the same resources; a commit of a timeout alone moves them."""
+    if patched:
+        overlay(repository)
+    closing_early(repository, git, {"clusters": "20m"})
+    render("clusters/windows", "--resources", "clusters")
+    client = serve(renew=rendered.renew)
+    assert closes(client, "north") == [f"2026-12-17T16:{30 if patched else 40}:00+01:00"]
+    options = ("--resources", "clusters", "--cluster", "north", "--from", "2026-12-14")
+    command = [function, "calendar", "clusters/week.yaml", *options, "-o", "json"]
+    git("checkout", "--quiet", "main")
+    done = subprocess.run(command, cwd=repository, check=True, capture_output=True)
+    target = f"{POLICY_PATH}/calendar?cluster=north&from=2026-12-14"
+    assert json.loads(done.stdout) == client.ask("GET", target).json()
+    if not patched:
+        commit_timeouts(repository, git, {"clusters": "40m"})
+        client.windows.refresh()
+        assert closes(client, "north") == ["2026-12-17T16:20:00+01:00"]
+    assert client.ask("GET", "/fleet").status == 200
+    page = client.ask("GET", f"/ui{POLICY_PATH}", accept="text/html")
+    assert (page.status, b"timeout-unknown" in page.body) == (200, False)
+    # At 3 a.m.
+    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
+    assert client.ask("GET", f"{POLICY_PATH}/overrides").status == 200
+
+
+LAYOUTS_APART = {
+    "fleet": [("fleet", "--all-clusters", "--resources", "apps/{cluster}")],
+    "each": [
+        (f"rendered/{name}", "--cluster", name, "--resources", f"apps/{name}")
+        for name in ("north", "south")
+    ],
+}
+
+
+@pytest.mark.parametrize("layout", mostly_slow(LAYOUTS_APART.values(), every=2), ids=LAYOUTS_APART)
+def test_each_cluster_has_its_own_targets(
+    serve: Serve,
+    repository: Path,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    layout: list[tuple[str, ...]],
+) -> None:
+    """Where each was rendered with its own; for none in particular, it is not known which."""
+    closing_early(repository, git, {"apps/north": "20m", "apps/south": "50m"})
+    for options in layout:
+        render(*options)
+    client = serve(renew=rendered.renew)
+    for _ in range(2):
+        assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
+        assert closes(client, "south") == ["2026-12-17T16:10:00+01:00"]
+    assert client.ask("GET", f"{POLICY_PATH}/state").status == 409
+    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
+    done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
+    assert done.status == 200, done.body
+    client.windows.refresh()
+    assert closes(client, "south") == ["2026-12-18T11:10:00+01:00"]
+
+
+@pytest.mark.parametrize("broken", [False, True])
 def test_hours_that_nobody_knows_are_not_said(
     serve: Serve,
     repository: Path,
     git: Git,
+    render: Any,  # noqa: ANN401
+    broken: bool,  # noqa: FBT001
 ) -> None:
-    """An answer would call open what is about to close: targets are read by the command alone."""
-    path = repository / "clusters/week.yaml"
-    path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
-    git("commit", "--quiet", "--all", "--message=auto")
+    """An answer would call open what is about to close."""
+    if broken:
+        render("clusters/windows", "--resources", "clusters")
+        (repository / "clusters/broken.yaml").write_text("a: [\n")
+    closing_early(repository, git, {"clusters": "20m"})
     client = serve(renew=rendered.renew)
     for what in ("state", "calendar"):
         answer = client.ask("GET", f"{POLICY_PATH}/{what}?cluster=north")
         assert answer.status == 409
-        assert [each["rule"] for each in answer.json()["findings"]] == ["timeout-unknown"]
+        said = answer.json()
+        if broken:
+            assert said["detail"].startswith("clusters/broken.yaml:")
+        else:
+            assert [each["rule"] for each in said["findings"]] == ["timeout-unknown"]
 
 
 def test_a_target_that_another_policy_gates_is_given_up(
