@@ -1,4 +1,4 @@
-"""What the commands that change a policy's file share: audit, show the hours, write, render."""
+"""What the commands that change a policy's file share: audit, show the hours, write, commit."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails, sort
-from krm_windows.system import tops
+from krm_windows.system import commits, tops
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 
@@ -45,6 +45,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="where to read the targets' timeouts for `closesEarly: auto`",
     )
     output_format(parser)
+    parser.add_argument(
+        "--commit",
+        action="store_true",
+        help="commit the files that this writes with git, and nothing else",
+    )
     report.options(parser)
 
 
@@ -73,6 +78,9 @@ def run(
     with ExitStack() as stack:
         for folder in sorted({path.parent, *(top / each.directory for each in outputs)}):
             stack.enter_context(Directory.named(folder).alone())
+        file = os.path.relpath(path, top)
+        if arguments.commit:
+            commits.check(top, file)
         old = inputs.policy(arguments.policy)
         # From the minute on, as windows know no seconds.
         begins = arguments.start or at.replace(second=0, microsecond=0)
@@ -84,8 +92,9 @@ def run(
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = WriteOutcome()
         if not failed and not arguments.dry_run:
-            file = os.path.relpath(path, top)
             written = _write(file, top, outputs, proposal, urgent=urgent)
+            if arguments.commit and (written.is_written or not written.stale):
+                written = _committed(written, arguments, proposal)
     output.log_results(_located(arguments, proposal, written))
     said = proposal.spoken_turns if urgent else ""
     if arguments.output == "json":
@@ -113,14 +122,20 @@ def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
 
 @dataclass(frozen=True, slots=True)
 class WriteOutcome:
-    """What became of a change: whether any file `is_written`.
+    """What became of a change: the `paths` that were written, and in which commit if in one.
 
     `renewals` are of what was rendered from it, below the `top` of the repository.
     """
 
-    is_written: bool = False
+    paths: tuple[str, ...] = ()
+    commit: str | None = None
     renewals: tuple[Renewal, ...] = ()
     top: Path = Path()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether any file is."""
+        return bool(self.paths)
 
     @property
     def stale(self) -> list[Renewal]:
@@ -130,7 +145,8 @@ class WriteOutcome:
     @property
     def directories(self) -> list[RenderedDirectory]:
         """The directories that are rendered from it, with the files that this changes."""
-        every = [each.directory(os.path.relpath(self.top)) for each in self.renewals]
+        in_git = True if self.commit else None
+        every = [each.directory(os.path.relpath(self.top), in_git=in_git) for each in self.renewals]
         if not self.is_written:
             return every
         # What could be rendered is written, and the rest does not follow the policy any more.
@@ -141,7 +157,8 @@ class WriteOutcome:
         """What has to happen before a cluster knows of the change, in this order."""
         if not self.is_written:
             return []
-        return [*(["render"] if self.stale else []), "commit", "push", "reconcile"]
+        steps = [] if self.commit else ["commit"]
+        return [*(["render"] if self.stale else []), *steps, "push", "reconcile"]
 
 
 def _write(
@@ -167,7 +184,21 @@ def _write(
         # The files say the same again.
         rendered.write(top, undo)
         raise
-    return WriteOutcome(proposal.changes_text or bool(edits), renewals, top)
+    paths = [*([file] if proposal.changes_text else []), *edits]
+    return WriteOutcome(tuple(paths), renewals=renewals, top=top)
+
+
+def _committed(
+    written: WriteOutcome, arguments: argparse.Namespace, proposal: Proposal
+) -> WriteOutcome:
+    """Commit what was written; raises WorkspaceError where that is nothing, or Git refuses."""
+    if not written.paths:
+        raise WorkspaceError(f"{arguments.policy}: nothing was written, so nothing is committed")
+    message = arguments.reason or f"Change {proposal.new.namespace}/{proposal.new.name}"
+    try:
+        return replace(written, commit=commits.commit(written.top, written.paths, message))
+    except WorkspaceError as error:
+        raise WorkspaceError(f"{arguments.policy}: written, but not committed: {error}") from error
 
 
 def _record(
@@ -182,6 +213,7 @@ def _record(
         "policy": f"{proposal.old.namespace}/{proposal.old.name}",
         "file": arguments.policy,
         "written": written.is_written,
+        "commit": written.commit,
         "missing": written.missing,
         "rendered": [each.record() for each in written.directories],
         "differences": [records.difference(one) for one in proposal.differences],
@@ -223,7 +255,10 @@ def _outcome(
 ) -> Iterator[str]:
     """Say in a line what became of the file, and of each directory that is rendered from it."""
     file = arguments.policy
-    if not proposal.changes_text:
+    if written.commit is not None:
+        # Twelve digits are enough to be unique in a large repository.
+        yield f"{file}: committed as {written.commit[:12]}"
+    elif not proposal.changes_text:
         yield f"{file}: already up to date, nothing to write"
     elif written.is_written:
         yield f"{file}: written"

@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="MOMENT",
         help="until when: 18:00, 2026-12-24, 2026-12-24T20:00, or an instant with an offset",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="why")
+    parser.add_argument("--reason", metavar="TEXT", help="why; also the commit's message")
     parser.add_argument("--ticket", metavar="TEXT", help="the ticket with the request")
     parser.add_argument("--requested-by", metavar="TEXT", help="who requested it")
     parser.add_argument(
@@ -68,8 +68,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     name = arguments.end
     if name is not None:
         change = partial(overrides.ended, name=name, cluster=arguments.cluster)
+        arguments.reason = arguments.reason or f"End override {name}"
     elif arguments.prune:
         change = partial(overrides.pruned, at=now)
+        arguments.reason = arguments.reason or "Remove the overrides that are over"
     else:
         # Named here, so that it can be said under which name it is ended.
         name = arguments.name or overrides.default_name(arguments.state, now)

@@ -22,6 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a JSON merge patch (RFC 7386) of the object, or with --cluster of its spec there",
     )
     parser.add_argument("--cluster", metavar="NAME", help="change the policy only on this cluster")
+    parser.add_argument("--reason", metavar="TEXT", help="why, as the commit's message")
     changed.options(parser)
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -209,6 +211,40 @@ def test_they_are_listed_whatever_the_targets_need(
     policy.write_text(POLICY.replace("spec:\n", "spec:\n  closesEarly: auto\n", 1) + OVER)
     assert main(["override", str(policy), "--list"]) == 0
     assert "over" in capsys.readouterr().out
+
+
+def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
+    policy: Path, tool: Callable[[str], Path]
+) -> None:
+    """The message says what was done; a reason takes its place."""
+    policy.write_text(POLICY + OVER)
+
+    def git(*arguments: str) -> str:
+        command = [str(tool("git")), "-C", str(policy.parent), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    git("init", "--quiet", "--initial-branch=main")
+    git("config", "user.name", "Ada")
+    git("config", "user.email", "ada@example.com")
+    git("add", ".")
+    git("commit", "--quiet", "--message=first")
+    making = ["open", "--for", "2h", "--reason", "CVE", "--commit"]
+    for arguments in (
+        [*making, "--name", "fix"],
+        ["--end", "fix", "--commit"],
+        ["--prune", "--commit"],
+        [*making, "--name", "more"],
+        ["--end", "more", "--commit", "--reason", "Done"],
+    ):
+        assert main(["override", str(policy), *arguments]) == 0
+    assert git("log", "--reverse", "--format=%s").splitlines() == [
+        "first",
+        "CVE",
+        "End override fix",
+        "Remove the overrides that are over",
+        "CVE",
+        "Done",
+    ]
 
 
 def test_prune_takes_out_what_is_over(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:

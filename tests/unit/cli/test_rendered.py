@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -358,6 +359,28 @@ def test_windows_that_say_no_command_are_said_to_be_stale(
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
     assert main(CHANGES["open"]) == 1
     assert "clusters/north/win: stale" in capsys.readouterr().out
+
+
+def test_one_commit_has_the_policy_and_what_is_rendered(
+    rendered: Path, tool: Callable[[str], Path]
+) -> None:
+    """And nothing that was staged beside it."""
+    git = [str(tool("git")), "-C", str(rendered)]
+    (rendered / ".git").rmdir()
+    subprocess.run([*git, "init", "--quiet", "-b", "main"], check=True)
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
+        subprocess.run([*git, "config", name, value], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "first"], check=True)
+    (rendered / "staged").write_text("")
+    subprocess.run([*git, "add", "staged"], check=True)
+    assert main([*CHANGES["open"], "--commit"]) == 0
+    status = subprocess.run([*git, "status", "--porcelain"], check=True, capture_output=True)
+    assert status.stdout == b"A  staged\n"
+    names = ["show", "--name-only", "--format=", "HEAD"]
+    shown = subprocess.run([*git, *names], check=True, capture_output=True, text=True)
+    assert "week.yaml" in shown.stdout.split()
+    assert len(shown.stdout.split()) > 1
 
 
 def test_a_policy_of_the_same_name_in_another_file_is_another(

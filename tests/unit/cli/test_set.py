@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,26 @@ def policy(tmp_path: Path) -> Path:
     path = tmp_path / "policy.yaml"
     path.write_text(POLICY)
     return path
+
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def git(policy: Path, tool: Callable[[str], Path]) -> Git:
+    """Git in a repository that has the policy, on the branch `main`."""
+    program = tool("git")
+
+    def run(*arguments: str) -> str:
+        command = [str(program), "-C", str(policy.parent), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    run("init", "--quiet", "--initial-branch=main")
+    run("config", "user.name", "Ada")
+    run("config", "user.email", "ada@example.com")
+    run("add", ".")
+    run("commit", "--quiet", "--message=first")
+    return run
 
 
 def changed_lines(path: Path) -> list[str]:
@@ -176,6 +197,76 @@ def test_a_link_stays_one(policy: Path, tmp_path: Path) -> None:
     assert main(["set", str(link), "--patch", LATER]) == 0
     assert link.is_symlink()
     assert "Fri 12:00" in policy.read_text()
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_commit_has_this_file_alone(
+    policy: Path,
+    git: Git,
+    capsys: pytest.CaptureFixture[str],
+    is_new: bool,  # noqa: FBT001
+) -> None:
+    """Whatever else is staged or changed stays as it is."""
+    if is_new:
+        git("rm", "--quiet", "--cached", "policy.yaml")
+        git("commit", "--quiet", "--message=without")
+    (policy.parent / "other.txt").write_text("staged\n")
+    git("add", "other.txt")
+    arguments = ["--commit", "--reason", "Fridays, too", "-o", "json"]
+    assert main(["set", str(policy), "--patch", LATER, *arguments]) == 0
+    shown = git("show", "--name-only", "--format=%s", "HEAD").splitlines()
+    assert shown == ["Fridays, too", "", "policy.yaml"]
+    assert git("status", "--porcelain") == "A  other.txt\n"
+    said = json.loads(capsys.readouterr().out)
+    assert (said["commit"], said["missing"]) == (
+        git("rev-parse", "HEAD").strip(),
+        ["push", "reconcile"],
+    )
+
+
+def test_a_hook_that_refuses_fails_the_command(
+    policy: Path, git: Git, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file stays written; what Git says is said."""
+    hook = policy.parent / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    assert main(["set", str(policy), "--patch", LATER, "--commit"]) == 1
+    said = capsys.readouterr().err
+    assert "written, but not committed: git commit failed with exit status 1: not today" in said
+    assert git("rev-list", "--count", "HEAD") == "1\n"
+    assert git("status", "--porcelain") == " M policy.yaml\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"), [(WRONG, "moment-syntax"), ("{}", "nothing was written")]
+)
+def test_there_is_no_commit_without_a_change(
+    policy: Path, git: Git, capsys: pytest.CaptureFixture[str], patch: str, said: str
+) -> None:
+    """Nor of what is wrong."""
+    assert main(["set", str(policy), "--patch", patch, "--commit"]) == 1
+    assert said in capsys.readouterr().err
+    assert git("rev-list", "--count", "HEAD") == "1\n"
+
+
+@pytest.mark.parametrize("in_git", [False, True])
+def test_what_cannot_be_committed_alone_is_not_written(
+    policy: Path,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    in_git: bool,  # noqa: FBT001
+) -> None:
+    """Without a repository, or where somebody has changed the file."""
+    if in_git:
+        request.getfixturevalue("git")
+        policy.write_text(f"# mine\n{POLICY}")
+    before = policy.read_text()
+    assert main(["set", str(policy), "--patch", LATER, "--commit"]) == 1
+    said = "has uncommitted changes" if in_git else "not a git repository"
+    assert said in capsys.readouterr().err
+    assert policy.read_text() == before
 
 
 @pytest.mark.slow  # starts ten programs

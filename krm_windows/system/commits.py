@@ -1,0 +1,47 @@
+"""A commit of some files by the user's own Git: with their hooks, signature and name."""
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from krm_windows.system import programs
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.programs import Limits
+
+# A hook may run for a while, and a signature may take a touch of a key.
+_LIMITS = Limits(seconds=120.0, output=256 << 20)
+# Read from standard input: there may be more paths than a command takes.
+_LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")
+
+
+def check(top: Path, path: str) -> None:
+    """Raise WorkspaceError where a commit of a file would take along what was changed before."""
+    if _git(top, "status", "--porcelain", "--untracked-files=no", "--", path):
+        raise WorkspaceError(f"{path} has uncommitted changes: commit or restore them first")
+
+
+def commit(top: Path, paths: Collection[str], message: str) -> str:
+    """Commit files by their paths from the top, whatever else is staged; return its name."""
+    known = set(_git(top, "ls-files", "-z").split("\0"))
+    new = [path for path in paths if path not in known and (top / path).exists()]
+    if new:
+        # Not staged, so that no other commit has them where this one fails.
+        _git(top, "add", "--intent-to-add", *_LISTED, listed=new)
+    every = [*new, *known.intersection(paths)]
+    _git(top, "commit", "--quiet", "--only", f"--message={message}", *_LISTED, listed=every)
+    return _git(top, "rev-parse", "HEAD").strip()
+
+
+def _git(top: Path, *arguments: str, listed: Collection[str] = ()) -> str:
+    program = programs.find("git")
+    if program is None:
+        raise WorkspaceError("git is not installed")
+    # A path is a name and no pattern.
+    environment = {**os.environ, "GIT_LITERAL_PATHSPECS": "1"}
+    command = [program, "-C", str(top), *arguments]
+    paths = os.fsencode("\0".join(listed))
+    ended = programs.run(command, environment=environment, limits=_LIMITS, stdin=paths)
+    if ended.code != 0:
+        said = ended.complaint.strip() or ended.output.decode(errors="replace").strip()
+        raise WorkspaceError(f"git {arguments[0]} failed with exit status {ended.code}: {said}")
+    return os.fsdecode(ended.output)
