@@ -159,7 +159,9 @@ def strict(schema: Object) -> Object:
 def test_the_format_of_kube_state_metrics(emitted: list[Object]) -> None:
     """A resource for each kind, once, but for CronJobs, which kube-state-metrics knows."""
     [found] = [
-        item for item in of(emitted, "ConfigMap") if "custom-resource-state.yaml" in item.get("data", {})
+        item
+        for item in of(emitted, "ConfigMap")
+        if "custom-resource-state.yaml" in item.get("data", {})
     ]
     config = yaml.load(found["data"]["custom-resource-state.yaml"], yaml.CSafeLoader)
     jsonschema.validate(config, STATE_METRICS)
