@@ -201,6 +201,9 @@ KUBECTL_DEADLINE = _error("kubectl-deadline", "A late Job of one edge would undo
 KUBECTL_CLOCK_CHANGE = _error(
     "kubectl-clock-change", "A clock change skips, repeats or moves an edge."
 )
+KUBECTL_ZONE = _warning(
+    "kubectl-zone", "The time zone's rules changed recently; the controller's may be older."
+)
 KUBECTL_RESUMES_ALL = _warning(
     "kubectl-resumes-all", "The actuator `Kubectl` also resumes what a person suspended."
 )
@@ -263,6 +266,7 @@ WINDOW_CLOSES_EARLY = _warning("window-closes-early", "`closesEarly` leaves an o
 WINDOW_OVER = _warning("window-over", "A dated window is over.")
 FREEZE_OVER = _warning("freeze-over", "A dated freeze is over.")
 OVERRIDE_OVER = _warning("override-over", "An override is over.")
+FREEZE_CUTS = _info("freeze-cuts", "A freeze covers only part of a window; the rest stays open.")
 CLOSED_LONG = _warning(
     "closed-long", "The policy is closed for more days than `--max-closed` allows."
 )

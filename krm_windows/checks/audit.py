@@ -12,6 +12,7 @@ from krm_windows.checks import (
     closures,
     images,
     windows,
+    zone_changes,
 )
 from krm_windows.checks.facts import DAY, later, take
 from krm_windows.plan import AUDITED, clocks
@@ -72,6 +73,7 @@ def _findings(
     yield from closures.lasting(facts, scope.max_closed)
     yield from images.unpinned(plan)
     yield from admission.unlimited(plan)
+    yield from zone_changes.unsettled(plan)
     known = ends_soon(facts.years[0])
     if plan.runs_gate and known:
         yield rules.TABLE_ENDS.result(f"is {known}", path="spec")

@@ -1,14 +1,20 @@
-"""What keeps a policy closed: rules that are over, and closures that last too long."""
+"""What keeps a policy closed.
+
+Freezes that cut windows, rules that are over, and closures that last too long.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import chain
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import DAY, Facts, Span, end_of
+from krm_windows.checks.facts import DAY, Facts, Span, bare, end_of, is_open
 from krm_windows.results import Result
 from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timeline import Segment
 
+_MINUTE = timedelta(minutes=1)
 # So much later at most is the same time of day in one zone than in another (UTC+14, UTC-12).
 _ZONES_APART = timedelta(hours=26)
 # The field that is to blame, what it does, and what helps.
@@ -17,7 +23,7 @@ _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
 
 def lasting(facts: Facts, longest: timedelta) -> Iterator[Result]:
-    """Yield what is over, and where the policy is closed for longer than `longest`."""
+    """Yield what is over, what is cut, and where the policy is closed for longer than `longest`."""
     held = facts.timetable
     for dated, check in (
         (held.windows, rules.WINDOW_OVER),
@@ -31,7 +37,37 @@ def lasting(facts: Facts, longest: timedelta) -> Iterator[Result]:
             if ends <= facts.years[0] - _ZONES_APART:
                 message = f"ended at {_moment(facts, ends)}: remove it, or extend it"
                 yield findings.at(check, rule.name, message, facts.local(ends))
+    yield from _cuts(facts)
     yield from _long(facts, longest)
+
+
+def _cuts(facts: Facts) -> Iterator[Result]:
+    """Report for each freeze the first window of which it takes a part only."""
+    # A freeze may cut a window in each of its weeks: the first says it.
+    untold = {freeze.name for freeze in facts.timetable.freezes}
+    # Windows alone: where they would be open at the rim of what is closed, that cuts them.
+    windows = bare(facts.timetable, *facts.timetable.windows)
+    segments = list(facts.segments) if untold else []
+    befores, afters = [None, *segments][:-1], [*segments, None][1:]
+    for before, closed, after in zip(befores, segments, afters, strict=True):
+        freezes = [name for name in closed.rules if name in untold]
+        if not freezes:
+            continue
+        rims = ((before, closed.begins), (after, closed.ends - _MINUTE))
+        kept = [part for part, rim in rims if part and part.open and is_open(windows, rim)]
+        if kept:
+            untold.difference_update(freezes)
+            yield from (_cut(facts, name, closed, kept) for name in freezes)
+
+
+def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Result:
+    windows = dict.fromkeys(chain.from_iterable(part.rules for part in kept))
+    parts = [f"from {_moment(facts, part.begins)} to {_moment(facts, part.ends)}" for part in kept]
+    message = (
+        f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; if none of the "
+        "window should be open, start the freeze before it and end the freeze after it"
+    )
+    return findings.at(rules.FREEZE_CUTS, name, message, facts.local(closed.begins))
 
 
 def _moment(facts: Facts, at: datetime) -> str:

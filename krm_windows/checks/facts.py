@@ -12,7 +12,7 @@ from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate.table import DAY as MINUTES_OF_DAY
 from krm_windows.schedule import table, wallclock
 from krm_windows.schedule.table import NEVER
-from krm_windows.schedule.timeline import Segment, openings, timeline
+from krm_windows.schedule.timeline import Segment, decide, openings, timeline
 from krm_windows.schedule.timetable import Rule, Timetable
 
 DAY = timedelta(days=1)
@@ -123,6 +123,17 @@ def later(day: date, years: int) -> date:
         return day.replace(year=day.year + years, day=28)
 
 
+def bare(timetable: Timetable, *rules: Rule) -> Timetable:
+    """Return a timetable that is open where these rules hold, and closed elsewhere."""
+    return timetable._replace(
+        windows=rules,
+        freezes=(),
+        overrides=(),
+        outside_windows="Closed",
+        closes_early=timedelta(),
+    )
+
+
 def end_of(timetable: Timetable, rule: Rule) -> datetime:
     """Return the instant at which a rule of a timetable ends that comes once.
 
@@ -130,3 +141,8 @@ def end_of(timetable: Timetable, rule: Rule) -> datetime:
     """
     _, ends = table.interval(rule, timetable.zone)
     return _EVER if ends >= NEVER else wallclock.at(ends)
+
+
+def is_open(timetable: Timetable, at: datetime) -> bool:
+    """Whether a timetable is open at an instant."""
+    return decide(timetable, at).open

@@ -9,6 +9,7 @@ from krm_windows.checks import (
     actuation,
     capacity,
     stream,
+    zone_changes,
     zone_release,
 )
 from krm_windows.function import configuration
@@ -76,7 +77,7 @@ def compile_loaded(
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, cluster, seen)
     built = zone_release.recorded(items, plan)
-    planned += zone_release.differing(plan, built)
+    planned += [*zone_release.differing(plan, built), *zone_changes.unsettled(plan)]
     # A build with a newer release of the same rules must not change every file.
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)

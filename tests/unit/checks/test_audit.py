@@ -173,6 +173,14 @@ def test_windows_every_few_minutes(freeze: str) -> None:
             ),
         ),
         (
+            f"{WEEK}\n  freezes: {{f: {{starts: Wed 12:00, duration: 4h, reason: r}}}}",
+            (
+                "freeze-cuts spec.freezes.f: cuts windows.w: the rest stays open, "
+                "from Mon 2027-01-04 08:00 to Wed 2027-01-06 12:00 and from Wed 2027-01-06 16:00 "
+                "to Thu 2027-01-07 17:00"
+            ),
+        ),
+        (
             "  windows: {w: {opens: Sun 02:15, closes: Sun 02:45}}",
             (
                 "occurrence-skipped spec.windows.w: is skipped on Sun 2027-03-28 (and 9 more times "

@@ -31,7 +31,12 @@ HEAD = "apiVersion: config.kubernetes.io/"
 # A gated source is always worth a word, and so is the actuator Kubectl.
 BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_NEEDS_NETWORK.id}} | {
     rule.id: {rules.KUBECTL_RESUMES_ALL.id}
-    for rule in (rules.KUBECTL_UNION, rules.KUBECTL_DEADLINE, rules.KUBECTL_CLOCK_CHANGE)
+    for rule in (
+        rules.KUBECTL_UNION,
+        rules.KUBECTL_DEADLINE,
+        rules.KUBECTL_CLOCK_CHANGE,
+        rules.KUBECTL_ZONE,
+    )
 }
 
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY
+from effort import mostly_slow
 
+from krm_windows.checks import zone_changes
 from krm_windows.cli import main
 from krm_windows.schedule import zones
 
@@ -119,6 +121,28 @@ def test_the_release_in_use_is_named(capsys: pytest.CaptureFixture[str]) -> None
     """By `--version`."""
     assert main(["--version"]) == 0
     assert f"zone data {zones.release()}" in capsys.readouterr().out
+
+
+def test_zones_that_changed_are_zones() -> None:
+    """Every name of the table is one of the package's."""
+    assert zones.names() >= zone_changes.CHANGED
+    assert "Europe/Berlin" not in zone_changes.CHANGED
+
+
+@pytest.mark.parametrize("zone", mostly_slow(sorted(zone_changes.CHANGED), every=15))
+def test_a_zone_that_changed_is_a_finding_of_kubectl(
+    zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the build and of `check` alike, and of neither for the actuator Gate."""
+    monkeypatch.chdir(tmp_path)
+    policy = POLICY.replace("Europe/Berlin", zone)
+    kubectl = policy.replace("spec:\n", "spec:\n  actuator: {type: Kubectl}\n")
+    for text, count in ((kubectl, 1), (policy, 0)):
+        Path("policy.yaml").write_text(text)
+        for command in (["render", "policy.yaml", "--output-dir", "out"], ["check", "policy.yaml"]):
+            main(command)
+            printed = capsys.readouterr()
+            assert (printed.out + printed.err).count("(kubectl-zone)") == count, command
 
 
 def test_the_release_is_named(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
