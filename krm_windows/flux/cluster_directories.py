@@ -14,7 +14,7 @@ from posixpath import basename, commonpath, dirname
 
 from krm_windows.flux import objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
-from krm_windows.flux.closure import close, window_policies
+from krm_windows.flux.closure import close, joined, window_policies
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, inside, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
@@ -293,6 +293,25 @@ def kustomizations(found: Iterable[Object]) -> Iterator[Object]:
     for item in found:
         if item.kind == "Kustomization" and item.text("spec", "sourceRef", "name"):
             yield item
+
+
+def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
+    """Return the Kustomizations right in a directory that apply it.
+
+    The directory's kustomization may leave the file out: then somebody applied it by hand.
+    """
+    # Everything is applied by many, of which none is about this directory alone.
+    if directory == ".":
+        return ()
+    found: list[Object] = []
+    for name in tree.names(directory):
+        path = joined(directory, name)
+        content = tree.read(path) or b""
+        if KUSTOMIZE.encode() in content:
+            # One that cannot be read is reported where it is built.
+            found += (Object.in_file(item, path) for item in objects.readable(content))
+    flux = kustomizations(filter(_is_flux, found))
+    return tuple(item for item in flux if below("", item.text("spec", "path")) == directory)
 
 
 def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:

@@ -10,7 +10,7 @@ from itertools import chain
 from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, instances, substitution
+from krm_windows.flux import artifacts, cluster_directories, instances, substitution
 from krm_windows.flux.artifact_files import Artifact
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
@@ -40,6 +40,7 @@ class State:
 
     `waiting` are the Kustomizations that are not built yet; of some nothing may ever say which
     directory of this repository they apply. `asked` is what was asked for to build each of `built`.
+    `by_hand` are those that apply its directory and lie in it, which it may leave out of a build.
     """
 
     name: str
@@ -51,6 +52,7 @@ class State:
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
     notices: list[Finding] = field(default_factory=list)
+    by_hand: tuple[Object, ...] = ()
 
 
 def follow(
@@ -66,7 +68,7 @@ def follow(
     addresses = set(hints.addresses)
     named = names(clusters)
     # The addresses are one set for all clusters: what one learns, the others know.
-    states = [_started(each, named[each], hints, addresses) for each in clusters]
+    states = [_started(tree, each, named[each], hints, addresses) for each in clusters]
     # What is built may name further directories, so it goes on until nothing new is due.
     while due := list(chain.from_iterable(_due(tree, state) for state in states)):
         builds.build(request for _, _, request in due)
@@ -90,6 +92,7 @@ def names(clusters: Sequence[str]) -> dict[str, str]:
 
 
 def _started(
+    tree: Checkout,
     directory: str,
     name: str,
     hints: Hints,
@@ -98,7 +101,14 @@ def _started(
     known: dict[Identity, Object] = {}
     sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
-    return State(name, directory, sources, known=known, waiting=[root])
+    return State(
+        name,
+        directory,
+        sources,
+        known=known,
+        waiting=[root],
+        by_hand=cluster_directories.by_hand(tree, directory),
+    )
 
 
 def _due(tree: Checkout, state: State) -> Iterator[tuple[State, Kustomization, Request]]:
@@ -151,7 +161,7 @@ def _receive(
     made: Sequence[Object] = ()
     if kustomization.own is None:
         # What is built comes first: it says by itself what syncs it.
-        items = builds.done[request].objects
+        items = (*builds.done[request].objects, *state.by_hand)
         state.sources.learn(items, kustomization.namespace)
         made = _made_by_instance(state, builds)
         kustomization = _rooted(kustomization, made, items, state.sources)

@@ -7,7 +7,7 @@ import subprocess
 
 from environment import Environment, Spec, eventually
 from lab import origins
-from test_hooks import CLOSED, OPEN, Plant, plant, reconciles, token
+from test_hooks import CLOSED, NOTE, OPEN, Plant, plant, reconciles, token
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, fetched, installed
 
@@ -199,7 +199,7 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
     plant.policy(OPEN, **hooks)
     eventually(
         "the policy is there",
-        lambda: "MayOpen" in str(env.api.get("configmaps", env.name, "windows-hooks")),
+        lambda: "MayOpen" in str(env.api.items("configmaps", env.name)),
     )
     closes_in_the_middle(plant, "2", **hooks)
     plant.policy(OPEN, **hooks)
@@ -280,11 +280,11 @@ def test_the_right_to_read_sources(plant: Plant) -> None:
     target = ([KUSTOMIZE], ["kustomizations"], ["apps"], ["get", "patch"])
     kinds = ("buckets", "externalartifacts", "gitrepositories", "ocirepositories")
     any_source = [([SOURCE], [kind], [], ["get"]) for kind in kinds]
-    assert granted(account, env.name) == [target, *any_source]
+    assert granted(account, env.name) == [target, *any_source, NOTE]
     env.render("windows.yaml", "cluster/windows", "--resources", "cluster")
     env.commit("Render with what it applies to")
     named = ([SOURCE], ["gitrepositories"], [BRANCH], ["get"])
-    eventually("the right is on one", lambda: granted(account, env.name) == [target, named])
+    eventually("the right is on one", lambda: granted(account, env.name) == [target, named, NOTE])
     plant.policy(CLOSED, **{**hooks, "onlyIf": "Always"})
-    eventually("the right is gone", lambda: granted(account, env.name) == [target])
+    eventually("the right is gone", lambda: granted(account, env.name) == [target, NOTE])
     account.close()

@@ -217,3 +217,17 @@ def test_the_address_of_a_checkout_is_read_as_text(tmp_path: Path) -> None:
     (tmp_path / ".git/config").write_text(config)
     assert set(map(normal, remotes.addresses(tmp_path))) == {"example.com/fleet"}
     assert not remotes.addresses(tmp_path / ".git")
+
+
+def test_what_somebody_applied_by_hand_syncs_the_cluster(follow: Followed) -> None:
+    """Its file lies in the directory that it applies, whose kustomization leaves it out."""
+    files = {
+        "clusters/north/ks.yaml": kustomization("cluster", path="./clusters/north", source="home"),
+        "clusters/north/kustomization.yaml": "resources: [apps.yaml]\n",
+        "clusters/north/apps.yaml": kustomization("apps", source="home"),
+        "apps/a.yaml": config_map(),
+    }
+    found = follow(files, OTHER)
+    assert applied(found, "apps")
+    assert found.clusters[0].first.key == "flux-system/cluster"
+    assert reported(found) == []
