@@ -144,7 +144,7 @@ class Gate:
         now, clocks = self.now(), cluster.clocks
         decision = self.decides(now)
         change = self.due_change(self.timetable, target, observed, decision, now)
-        if change.action is Action.LEFT_TO_POLICY:
+        if not change.patch:  # before it is opened, and where all that is left are annotations
             observed = self._inherit(cluster, target, observed)
             change = self.due_change(self.timetable, target, observed, decision, now)
         if not clocks.are_apart:

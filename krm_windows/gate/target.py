@@ -140,7 +140,8 @@ def due_change(
     if changed:
         metadata["annotations"] = changed
     if suspend == observed.suspended:
-        return Change({"metadata": metadata}, Action.ANNOTATED, f"annotation updated{by_person}")
+        words = f"annotation updated{by_person}{taken}"
+        return Change({"metadata": metadata}, Action.ANNOTATED, words)
     written: Any = suspend
     for key in reversed(target.field):
         written = {key: written}
