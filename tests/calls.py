@@ -7,11 +7,11 @@ import difflib
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO, StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -122,6 +122,17 @@ class Answer:
         """Return the one item of a kind with a name."""
         [found] = [item for item in self.of(kind) if item["metadata"]["name"] == name]
         return found
+
+
+class Ended(NamedTuple):
+    """How a command ended that was run in this process."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
 
 
 def wire(*items: str, config: str = POLICY, head: str = HEAD, results: str = "") -> str:

@@ -35,6 +35,23 @@ def test_a_time_that_is_none_is_no_run(odd: object) -> None:
     assert found.at == NOON
 
 
+def test_the_last_run_is_the_newest() -> None:
+    """Of the policy's own Jobs, of CronJobs whose Jobs are gone, and of no hook."""
+    failed, done = job("2026-11-21T11:00:00Z", kind="Failed"), job("2026-11-21T12:00:00Z")
+    cron_job = {**done, "kind": "CronJob", "status": {"lastSuccessfulTime": "2026-11-21T12:00:00Z"}}
+    hook, foreign = (
+        {**done, "metadata": {"labels": labels}}
+        for labels in (
+            {"krm-windows.dev/policy": LABEL, "app.kubernetes.io/component": "hook"},
+            {"krm-windows.dev/policy": "shop.week"},
+        )
+    )
+    assert runs.last([failed, cron_job], LABEL) == runs.Run(NOON, succeeded=True, name="CronJob a")
+    found = runs.last([failed, hook, foreign], LABEL)
+    assert found is not None
+    assert found.at < NOON
+
+
 def test_a_job_that_leaves_its_work_to_the_next_run_proves_nothing() -> None:
     """By an argument of its own, and not by one that has the same words in it."""
     at = "2026-11-21T12:00:00Z"
