@@ -17,13 +17,14 @@ export PYTHONDONTWRITEBYTECODE :=
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-orchestrators test-all coverage mutants fuzz e2e cluster-up cluster-down check \
+.PHONY: help demo test test-orchestrators test-browser test-all coverage mutants fuzz e2e cluster-up cluster-down check \
 	format weight generate bench bench-cluster image image-server dist requirements renew-images audit site clean
 
 help:
 	@echo 'make demo      show the coming week of examples/no-deploy-friday, and build it'
 	@echo 'make test      run the quick tests (TESTS=…: some); what a machine lacks is skipped'
 	@echo 'make test-orchestrators  run what runs kustomize and kpt, with containers, as CI does'
+	@echo 'make test-browser  look at the pages with Chromium, as CI does'
 	@echo 'make test-all  run the slow tests, too, and every property with all its examples'
 	@echo 'make coverage  the lines and branches that no quick test reaches'
 	@echo 'make mutants   change one operator at a time; tests have to notice (MUTANTS=room)'
@@ -95,6 +96,10 @@ test-orchestrators: $(READY)
 	@$(PYTEST) -m slow tests/orchestrators tests/real_input tests/function/test_examples.py \
 	  tests/function/test_fleet.py tests/unit/cli/test_signals.py
 
+# Pages as a real browser shows them.
+test-browser: $(READY)
+	@$(PYTEST) -m slow tests/browser
+
 coverage: $(READY)
 	@mkdir -p .cache/coverage
 	@$(PYTEST) --quiet -m 'not slow' --cov --cov-report=term-missing:skip-covered
@@ -109,7 +114,7 @@ FUZZ_TARGET ?= all
 FUZZ_INPUT ?=
 
 fuzz: $(READY)
-	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/$(PIP_INSTALL) $(EDITABLE) '.[dev,fuzz]'
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/$(PIP_INSTALL) --constraint constraints.txt atheris
 	@PYTHONPATH=tests:tests/property:tests/fuzz $(BIN)/python tests/fuzz/run.py \
 	  --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
 

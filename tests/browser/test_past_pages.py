@@ -8,7 +8,7 @@ import pytest
 from accessibility import accessible
 from calls import program, spec
 from past import Past
-from selenium.webdriver import Chrome, Keys
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 pytestmark = pytest.mark.slow  # a browser
@@ -128,16 +128,3 @@ def test_nothing_stored_is_run(browser: Chrome, pages: dict[str, Path]) -> None:
         assert browser.execute_script(loaded) == 0, name
         said += browser.find_element(By.TAG_NAME, "body").text
     assert SCRIPT in said
-
-
-def test_each_cluster_is_a_step_away(browser: Chrome, pages: dict[str, Path]) -> None:
-    """By keyboard, from the top."""
-    browser.get(pages["fleet"].as_uri())
-    for name in ("north", "west"):
-        active = browser.switch_to.active_element
-        active.send_keys(Keys.TAB)
-        assert browser.switch_to.active_element.text == name
-    browser.switch_to.active_element.send_keys(Keys.ENTER)
-    assert browser.current_url.endswith("#cluster-west")
-    top = "return document.getElementById('cluster-west').getBoundingClientRect().top"
-    assert -1 < browser.execute_script(top) < 100

@@ -30,6 +30,7 @@ from krm_windows.system.git_branch import Person
 pytestmark = pytest.mark.slow  # a browser
 
 PAGE = "/ui/policies/flux-system/week"
+PATIENCE = 120  # seconds, at a load of 15
 # A Monday, ten in the morning in Berlin.
 MONDAY = datetime(2026, 11, 23, 9, tzinfo=UTC)
 IMAGE = "<img src=x onerror=window.stolen=1>"
@@ -123,13 +124,13 @@ class Served:
         main = self.find("main")
         element.click()
         # Asked in the middle of a navigation, the driver may say so in other words.
-        waiting = WebDriverWait(self.browser, 20, ignored_exceptions=[WebDriverException])
+        waiting = WebDriverWait(self.browser, PATIENCE, ignored_exceptions=[WebDriverException])
         waiting.until(expected_conditions.staleness_of(main))
         self.find("main h1")
 
     def wait(self, selector: str, text: str) -> None:
         """Wait until an element has a text."""
-        WebDriverWait(self.browser, 20).until(lambda _: text in self.find(selector).text)
+        WebDriverWait(self.browser, PATIENCE).until(lambda _: text in self.find(selector).text)
 
     @property
     def text(self) -> str:
