@@ -79,7 +79,8 @@ def _lines(group: Sequence[Calendar], row: Row, width: int, now: datetime | None
         local = None if now is None else now.astimezone(zone)
         if local is not None and number <= local.toordinal() < number + 7:
             before = (local.toordinal() - number) * (24 // hours + 1) + local.hour // hours
-            yield f"{' ' * (_DATE + 1 + before)}^ now"
+            right = f"{' ' * (_DATE + 1 + before)}^ now"
+            yield right if len(right) <= width else f"{'now ^':>{_DATE + 2 + before}}"
     legend = f"{OPEN} open  {PARTLY} partly  {CLOSED} closed"
     if closing:
         legend += f"  {SHUT} closed by a freeze or an override"

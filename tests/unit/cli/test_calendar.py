@@ -148,23 +148,25 @@ def test_state_answers_with_its_exit_code(policy: str, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("width", [60, 80, 101, 200])
 @pytest.mark.parametrize("name", ["no-deploy-friday", "every-ten-minutes", "maintenance-mode"])
-def test_text_fits_the_terminal(name: str, width: int) -> None:
+@pytest.mark.parametrize("day", [2, 6])
+def test_text_fits_the_terminal(name: str, width: int, day: int) -> None:
     """The weeks, their scale and the table; a folded line may go on in the next one."""
     config = inputs.policy(str(EXAMPLES / name / f"{name}.yaml"))
     versions, _ = Source(config).versions(Choice())
     period = Period(date(2026, 12, 14), 28)
     every = calendars([version.timetable for version in versions], period)
-    now = datetime(2026, 12, 16, 12, 30, tzinfo=UTC)
+    now = datetime(2026, 12, 14 + day, 12, 30, tzinfo=UTC)
     lines = text.render(every, width, now).splitlines()
     assert all(len(line) <= max(width, 100) for line in lines)
     weeks = [line for line in lines if re.match(r"\d{4}-|  +(Mon|0) ", line)]
     assert all(len(line) <= width for line in weeks)
     # The mark points into the cell of now, in the week of now.
-    at = next(number for number, line in enumerate(lines) if line.endswith("^ now"))
+    at = next(number for number, line in enumerate(lines) if line.endswith(("^ now", "now ^")))
+    assert len(lines[at]) <= width
     assert lines[at - 1].startswith("2026-12-14")
     scale = next(line for line in lines if line.lstrip().startswith("0 "))
-    third_day = [found.start() for found in re.finditer(r"(?<= )0(?= )", scale)][2]
-    assert third_day < lines[at].index("^") < third_day + 13
+    begins = [found.start() for found in re.finditer(r"(?<= )0(?= )", scale)][day]
+    assert begins < lines[at].index("^") < begins + 13
 
 
 def test_a_week_of_every_ten_minutes_is_a_line(
