@@ -462,10 +462,7 @@ class Environment:
         return status.get("lastHandledReconcileAt") == asked
 
     def ask(
-        self,
-        command: str,
-        *options: str | Path,
-        config: Path = ADMIN,
+        self, command: str, *options: str | Path, config: Path = ADMIN
     ) -> tuple[int, Object, str]:
         """Run a command of krm-windows on the test's policy, which asks kubectl by a kubeconfig.
 

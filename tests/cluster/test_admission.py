@@ -195,11 +195,7 @@ def test_nobody_else_writes_the_annotations(env: Environment) -> None:
     Nor does the administrator create an object with it.
     """
     own = annotation(f"{env.name}/windows")
-    forged = (
-        {own: "{}"},
-        {own: env.target()["metadata"]["annotations"][own] + " "},
-        {own: ""},
-    )
+    forged = ({own: "{}"}, {own: env.target()["metadata"]["annotations"][own] + " "}, {own: ""})
     for annotations in forged:
         deed = patch("anna", metadata={"annotations": annotations})
         assert refused(env.api, env, deed) == CLOSED_BY, annotations
@@ -213,9 +209,7 @@ def test_nobody_else_writes_the_annotations(env: Environment) -> None:
     apply_it["metadata"]["annotations"] = {own: "forged"}
     assert (
         refused(
-            env.api,
-            env,
-            lambda api, space: api.apply("kustomizations", space, apply_it, "anna"),
+            env.api, env, lambda api, space: api.apply("kustomizations", space, apply_it, "anna")
         )
         == CLOSED_BY
     )

@@ -72,8 +72,7 @@ def test_there_is_no_way_out(env: Environment) -> None:
     env.eventually_closed()
     env.run_as_look("resolve", RESOLVE)
     eventually(
-        "no name is found",
-        lambda: "gaierror" in env.kubectl("logs", "resolve", "--ignore-errors"),
+        "no name is found", lambda: "gaierror" in env.kubectl("logs", "resolve", "--ignore-errors")
     )
     eventually("an image is found", lambda: "already present on machine" in events(env))
     assert "Pulling image" not in events(env)

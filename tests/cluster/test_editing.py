@@ -57,8 +57,7 @@ def test_the_layout_that_locks_itself(env: Environment) -> None:
     env.commit("Deliver the windows by what they gate")
     env.eventually_closed()
     env.write(
-        "windows.yaml",
-        env.policy_text({"state": "Open", "windows": {"later": far_window().spec}}),
+        "windows.yaml", env.policy_text({"state": "Open", "windows": {"later": far_window().spec}})
     )
     env.render("windows.yaml", "apps/windows")
     env.commit("Open it, in vain")
@@ -135,8 +134,7 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
     policy = {"interval": "1m", "windows": {"later": far_window().spec}}
     nothing = {"target": {"kind": "Role", "name": "windows-gate"}, "patch": NO_RULES}
     env.write(
-        "cluster/kustomization.yaml",
-        {"resources": [*env.listed, "windows"], "patches": [nothing]},
+        "cluster/kustomization.yaml", {"resources": [*env.listed, "windows"], "patches": [nothing]}
     )
     env.write("windows.yaml", env.policy_text(policy))
     env.render("windows.yaml", "cluster/windows")

@@ -151,8 +151,7 @@ def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     plant.policy(OPEN, **hooks)
     eventually(
-        "the opening is noted",
-        lambda: "MayOpen" in str(env.api.items("configmaps", env.name)),
+        "the opening is noted", lambda: "MayOpen" in str(env.api.items("configmaps", env.name))
     )
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
     env.release("2")

@@ -59,11 +59,7 @@ def start(plant: Plant, **apps: object) -> None:
 def around(plant: Plant) -> Spec:
     """Return hooks that put the system into maintenance, and out of it."""
     system = plant.system
-    return {
-        "onlyIf": "Pending",
-        "beforeOpen": system.hook("on"),
-        "afterClose": system.hook("off"),
-    }
+    return {"onlyIf": "Pending", "beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
 
 
 def calls(plant: Plant) -> list[str]:
@@ -198,8 +194,7 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
     start(plant, **WAITING)
     plant.policy(OPEN, **hooks)
     eventually(
-        "the policy is there",
-        lambda: "MayOpen" in str(env.api.items("configmaps", env.name)),
+        "the policy is there", lambda: "MayOpen" in str(env.api.items("configmaps", env.name))
     )
     closes_in_the_middle(plant, "2", **hooks)
     plant.policy(OPEN, **hooks)
@@ -252,10 +247,7 @@ def test_a_release_with_nothing_new(plant: Plant) -> None:
     closes()
     eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
 
-    [repository, release] = [
-        env.target(NAME, "helmrepositories"),
-        env.target(NAME, "helmreleases"),
-    ]
+    [repository, release] = [env.target(NAME, "helmrepositories"), env.target(NAME, "helmreleases")]
     spec = {key: value for key, value in release["spec"].items() if key != "suspend"}
     spec["values"] = {"site": "north"}
     objects = [

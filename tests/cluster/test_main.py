@@ -36,8 +36,7 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
     env.eventually_open()
     env.eventually_applied("2")
     note(
-        "from the edge to the waiting commit applied, all tests side by side",
-        since(opening.opens),
+        "from the edge to the waiting commit applied, all tests side by side", since(opening.opens)
     )
     sleep_until(opening.closes)
     env.eventually_closed()

@@ -173,11 +173,7 @@ def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environmen
     env.write("cluster/fleet.yaml", root)
     set_policy(
         env,
-        {
-            "extras": ["PrometheusRule"],
-            "interval": "1m",
-            "windows": {"later": far_window().spec},
-        },
+        {"extras": ["PrometheusRule"], "interval": "1m", "windows": {"later": far_window().spec}},
         commit=False,
     )
     env.begin()

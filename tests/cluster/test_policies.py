@@ -22,8 +22,7 @@ def test_two_policies_on_one_target_are_refused(env: Environment) -> None:
     env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps"))
     for name in ("one", "two"):
         env.write(
-            f"cluster/{name}.yaml",
-            env.policy_text({"windows": {"later": far_window().spec}}, name),
+            f"cluster/{name}.yaml", env.policy_text({"windows": {"later": far_window().spec}}, name)
         )
     env.write(
         "cluster/kustomization.yaml",

@@ -11,11 +11,7 @@ from environment import APPS, Environment, Object, eventually, far_window
 from lab.settings import ADMIN
 
 
-def status(
-    env: Environment,
-    *options: str | Path,
-    config: Path = ADMIN,
-) -> tuple[int, Object, str]:
+def status(env: Environment, *options: str | Path, config: Path = ADMIN) -> tuple[int, Object, str]:
     """Ask for the status of the test's policy; the same is returned as by `env.ask`."""
     return env.ask("status", *options, config=config)
 

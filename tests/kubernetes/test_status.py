@@ -134,14 +134,8 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
     scene.cluster.refused["/jobs"] = refused
     said = {
         (): f"kubectl: Error from server (Forbidden): {refused}; is it the right cluster",
-        (
-            "--context",
-            "other",
-        ): 'kubectl: context "other" does not exist; is it the right cluster',
-        (
-            "--context",
-            "nowhere",
-        ): "is it the right cluster (--kubeconfig, --context)?",
+        ("--context", "other"): 'kubectl: context "other" does not exist; is it the right cluster',
+        ("--context", "nowhere"): "is it the right cluster (--kubeconfig, --context)?",
     }
     for options, words in said.items():
         is_one_line(scene.run(*options), words)

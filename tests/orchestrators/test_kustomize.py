@@ -440,11 +440,7 @@ def moved(engine: Engine, folder: Path, gated: dict[str, str], more: str = "") -
     ],
 )
 def test_a_target_moves_to_another_policy(
-    legacy: Engine,
-    function: Path,
-    tmp_path: Path,
-    order: str,
-    after: dict[str, str],
+    legacy: Engine, function: Path, tmp_path: Path, order: str, after: dict[str, str]
 ) -> None:
     """Nothing has to be released, whichever runs first; each names its own targets, and one note.
 
