@@ -18,13 +18,11 @@ _OR = re.compile(r",? or (?=[a-z]+ )(?!its)|, (?=deliver )")
 
 
 def ways(message: str) -> list[str]:
-    """Return the ways that a message proposes, in its order."""
     _, semicolon, advice = message.rpartition("; ")
     return _OR.split(advice) if semicolon else []
 
 
 def apply(way: str, result: Result, folder: Path) -> list[str] | None:
-    """Apply a way to a repository; return options for the command, None for an unknown way."""
     for pattern, do in WAYS.items():
         found = re.fullmatch(pattern, way)
         if found:
@@ -33,14 +31,12 @@ def apply(way: str, result: Result, folder: Path) -> list[str] | None:
 
 
 def policies(folder: Path) -> list[Path]:
-    """Return the files of policies."""
     return [
         path for path in sorted(folder.rglob("*.yaml")) if "kind: WindowPolicy" in path.read_text()
     ]
 
 
 def edit(path: Path, kind: str, name: str, change: Change) -> None:
-    """Change an object of a file, or take it out if what is returned is False."""
     documents = list(filter(None, yaml.safe_load_all(path.read_text())))
     for each in list(documents):
         is_it = (each["kind"], each["metadata"]["name"]) == (kind, name)
@@ -50,7 +46,6 @@ def edit(path: Path, kind: str, name: str, change: Change) -> None:
 
 
 def edit_policy(folder: Path, change: Change) -> None:
-    """Change the policy of a repository."""
     [path, *_] = policies(folder)
     name = yaml.safe_load(path.read_text())["metadata"]["name"]
     edit(path, "WindowPolicy", name, change)

@@ -11,8 +11,6 @@ from cryptography.x509.oid import NameOID
 
 
 class Certificate(NamedTuple):
-    """A certificate and its key, as PEM files."""
-
     file: Path
     key: Path
 

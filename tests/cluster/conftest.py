@@ -14,27 +14,20 @@ from lab.settings import ADMIN
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take longest.
-
-    A worker is given two at first, so a short one follows each.
-    """
+    """Begin with the longest; as a worker is given two at first, a short one follows each."""
     long = [item for item in items if item.get_closest_marker("long")]
     short = [item for item in items if item not in long]
     items[:] = [item for pair in zip_longest(long, short) for item in pair if item]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers of these tests."""
     config.addinivalue_line("markers", "long: takes more than two minutes, so it is begun first")
     config.addinivalue_line("markers", "disruptive: changes what other tests need, and runs alone")
 
 
 @pytest.fixture(scope="session")
 def api() -> Iterator[Api]:
-    """The cluster's API, as the administrator.
-
-    Skips where no cluster is up, and fails there within `make e2e`.
-    """
+    """Skips where no cluster is up, and fails there within `make e2e`."""
     if not ADMIN.exists() or Api.unreachable():
         required = os.environ.get("KRM_WINDOWS_REQUIRE_TOOLS") == "1"
         (pytest.fail if required else pytest.skip)("no cluster is up (make e2e brings one up)")
@@ -44,21 +37,16 @@ def api() -> Iterator[Api]:
 
 @pytest.fixture
 def env(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Environment]:
-    """A namespace that enforces Pod Security *restricted*, and an empty repository for it."""
     yield from prepared(api, request.node.name.removeprefix("test_"), tmp_path / "tree")
 
 
 @pytest.fixture
 def neighbour(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Environment]:
-    """A second environment, for tests of two namespaces."""
     yield from prepared(api, f"{request.node.name.removeprefix('test_')}-2", tmp_path / "neighbour")
 
 
 def prepared(api: Api, title: str, tree: Path) -> Iterator[Environment]:
-    """Make namespace and repository; both are named after the test, and deleted after it.
-
-    The name is cut, and unique, so that tests can run again in the same cluster.
-    """
+    """The name is cut, and unique, so that tests can run again in the same cluster."""
     words = re.sub(r"[^a-z0-9]+", "-", title.lower())[:34].strip("-")
     name = f"{words}-{time.time_ns() // 10**6 % 10**5:05}"
     enforce = {"pod-security.kubernetes.io/enforce": "restricted"}

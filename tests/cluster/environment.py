@@ -54,7 +54,6 @@ class Window:
 
     @property
     def spec(self) -> Spec:
-        """The policy's entry, in the window's zone, which has to be the policy's."""
         return {"opens": daily(self.opens, self.zone), "closes": daily(self.closes, self.zone)}
 
 
@@ -70,20 +69,15 @@ def soon(after: float) -> datetime:
 
 
 def daily(instant: datetime, zone: ZoneInfo = ZONE) -> str:
-    """Write an instant as a moment of every day."""
     return f"daily {instant.astimezone(zone):%H:%M}"
 
 
 def wall(instant: datetime, zone: ZoneInfo = ZONE) -> str:
-    """Write an instant as date and time on the wall clock."""
     return f"{instant.astimezone(zone):%Y-%m-%dT%H:%M}"
 
 
 def window(after: float = 60, length: int = 1, zone: ZoneInfo = ZONE) -> Window:
-    """Return a window that opens at least `after` seconds from now, for so many minutes.
-
-    It opens later, and for longer, if the machine is busy.
-    """
+    """It opens later than `after` seconds from now, and for longer, if the machine is busy."""
     opens = soon(after)
     return Window(opens, opens + timedelta(minutes=length * pace()), zone)
 
@@ -104,10 +98,7 @@ def far_window(zone: ZoneInfo = ZONE) -> Window:
 
 
 def kubectl_policy(window: Window) -> Spec:
-    """Return the spec of a policy with the actuator `Kubectl` and one window.
-
-    The window has to be in STEADY_ZONE.
-    """
+    """The window has to be in STEADY_ZONE."""
     return {
         "actuator": {"type": "Kubectl"},
         "interval": None,
@@ -117,25 +108,19 @@ def kubectl_policy(window: Window) -> Spec:
 
 
 def open_window(after: float) -> Window:
-    """Return a window that is open now, and closes at least `after` seconds from now."""
     return Window(minute(-360), soon(after))
 
 
 def since(instant: datetime) -> float:
-    """Return how many seconds ago an instant was."""
     return (datetime.now(UTC) - instant).total_seconds()
 
 
 def sleep_until(instant: datetime) -> None:
-    """Sleep until an instant is past."""
     time.sleep(max((instant - datetime.now(UTC)).total_seconds(), 0))
 
 
 def eventually(what: str, holds: Callable[[], bool]) -> float:
-    """Wait until something holds, and return after how many seconds it did.
-
-    Fails when nothing comes of it.
-    """
+    """Return after how many seconds it held."""
     began = time.monotonic()
     while not holds():
         assert time.monotonic() - began < HANG, f"not within {HANG:.0f} s: {what}"
@@ -144,16 +129,12 @@ def eventually(what: str, holds: Callable[[], bool]) -> float:
 
 
 def note(figure: str, seconds: float) -> None:
-    """Keep a figure that a test measured.
-
-    It is for the end of the run and for docs/explanation/guarantees.md.
-    """
+    """Keep a figure for the end of the run, and for docs/explanation/guarantees.md."""
     with (LOGS / "figures.txt").open("a") as figures:
         figures.write(f"{seconds:6.1f} s  {figure}\n")
 
 
 def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:
-    """Watch that something holds all the time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         assert holds(), f"no longer: {what}"
@@ -177,7 +158,6 @@ class Environment:
     # What is in Git
 
     def write(self, path: str, content: object) -> None:
-        """Write a file: text as it is, anything else as YAML."""
         target = self.tree / path
         target.parent.mkdir(parents=True, exist_ok=True)
         several = isinstance(content, list)
@@ -191,17 +171,14 @@ class Environment:
         target.write_text(text)
 
     def include(self, *names: str) -> None:
-        """Make these the resources of `cluster/`, besides those that it lists."""
         self.listed.extend(name for name in names if name not in self.listed)
         self.write("cluster/kustomization.yaml", {"resources": self.listed})
 
     def leave_out(self, name: str) -> None:
-        """Take a resource out of `cluster/`."""
         self.listed.remove(name)
         self.include()
 
     def commit(self, message: str) -> None:
-        """Commit everything and push it; Flux sees it within a few seconds."""
         for command in (
             ["add", "--all"],
             ["commit", "--quiet", "--message", message],
@@ -218,16 +195,13 @@ class Environment:
             assert done.returncode == 0, f"git {command}: {done.stdout}{done.stderr}"
 
     def release(self, version: str) -> None:
-        """Commit another version of the application."""
         self.write_version(version)
         self.commit(f"Release {version}")
 
     def write_version(self, version: str) -> None:
-        """Write the application's version, without committing it."""
         self.write("apps/app.yaml", _config_map("app", {"version": version}))
 
     def policy(self, spec: Spec, *options: str, name: str = "windows", commit: bool = True) -> None:
-        """Write a policy and what it yields, list it, and commit it."""
         self.write(f"{name}.yaml", self.policy_text(spec, name))
         self.render(f"{name}.yaml", f"cluster/{name}", *options)
         self.include(name)
@@ -235,10 +209,7 @@ class Environment:
             self.commit(f"Set {name}")
 
     def policy_text(self, spec: Spec, name: str = "windows") -> str:
-        """Return a WindowPolicy.
-
-        Its targets are the Kustomization `apps` unless the spec says otherwise.
-        """
+        """Its targets are the Kustomization `apps` unless the spec says otherwise."""
         whole: Spec = {
             "timeZone": str(ZONE),
             "interval": "12h",  # so that only the runs at the edges do what a test waits for
@@ -253,7 +224,6 @@ class Environment:
         return yaml.safe_dump({**document, "spec": {**whole, **spec}})
 
     def render(self, policy: str, output: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run `krm-windows render` in the repository, as CI does."""
         command = [FUNCTION, "render", policy, "--output-dir", output, *options]
         done = subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -262,7 +232,6 @@ class Environment:
     # What is in the cluster
 
     def begin(self, *, apply: bool = True, **apps: object) -> None:
-        """Set up: the application's first version, delivered by `apps`, which `fleet` delivers."""
         self.write_version("1")
         self.write("cluster/apps.yaml", self.kustomization(APPS, "./apps", **apps))
         self.include("apps.yaml")
@@ -277,7 +246,6 @@ class Environment:
             self.eventually_applied("1")
 
     def source(self, name: str) -> Object:
-        """Return a GitRepository of the test's repository."""
         spec = {
             "interval": f"{SOURCE_INTERVAL}s",
             "url": f"http://127.0.0.1:{GIT_PORT}/{self.name}.git",
@@ -286,7 +254,6 @@ class Environment:
         return self.object("source.toolkit.fluxcd.io/v1", "GitRepository", name, spec=spec)
 
     def kustomization(self, name: str, path: str, **more: object) -> Object:
-        """Return a Kustomization that delivers a folder of the repository into the namespace."""
         spec = {
             "interval": f"{INTERVAL}s",
             "retryInterval": "5s",
@@ -300,66 +267,54 @@ class Environment:
         return self.object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec=given)
 
     def object(self, api_version: str, kind: str, name: str, **rest: object) -> Object:
-        """Return an object of the test's namespace."""
         meta = {"name": name, "namespace": self.name}
         return {"apiVersion": api_version, "kind": kind, "metadata": meta, **rest}
 
     def target(self, name: str = APPS, plural: str = "kustomizations") -> Object:
-        """Return a target as it is now."""
         return self.api.get(plural, self.name, name)
 
     def suspended(self, name: str = APPS, plural: str = "kustomizations") -> bool:
-        """Say whether a target is suspended, by anybody."""
         return self.target(name, plural)["spec"].get("suspend", False) is True
 
     def annotated(
         self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations"
     ) -> bool:
-        """Say whether a target carries the closed-by annotation of a policy of this namespace."""
         return annotation(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get(
             "annotations", {}
         )
 
     def closed(self, policy: str = "windows") -> bool:
-        """Say whether `apps` is suspended and carries the policy's closed-by annotation."""
         return self._state(policy) == (True, True)
 
     def open(self, policy: str = "windows") -> bool:
-        """Say whether `apps` is not suspended and carries no closed-by annotation."""
         return self._state(policy) == (False, False)
 
     def _state(self, policy: str) -> tuple[bool, bool]:
-        """Return whether `apps` is suspended and has the annotation, both of one moment."""
+        """Both are of one moment."""
         found = self.target()
         annotated = annotation(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
         return found["spec"].get("suspend", False) is True, annotated
 
     def version(self, name: str = "app") -> str | None:
-        """Return the application's version in the cluster, None before the first."""
         found = self.api.find("configmaps", self.name, name)
         return found["data"].get("version") if found else None
 
     def eventually_applied(self, version: str) -> float:
-        """Wait until a version of the application is in the cluster."""
         return eventually(f"version {version} is applied", lambda: self.version() == version)
 
     def eventually_closed(self) -> float:
-        """Wait until the policy has closed `apps`."""
         return eventually("apps is closed", self.closed)
 
     def eventually_open(self) -> float:
-        """Wait until the policy has opened `apps`."""
         return eventually("apps is open", self.open)
 
     def head(self) -> str:
-        """Return the newest commit."""
         found = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True
         )
         return found.stdout.strip()
 
     def suspend_delivery(self, *, suspend: bool = True) -> None:
-        """Suspend `fleet`, which delivers the windows, or resume it, as flux does."""
         self.api.patch(
             "kustomizations", self.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux"
         )
@@ -374,11 +329,7 @@ class Environment:
 
     @contextmanager
     def run_beside(self, policy: str = "windows") -> Iterator[Callable[..., subprocess.Popen[str]]]:
-        """Lay out what a Pod of the gate has, and yield what runs it beside the cluster.
-
-        Another program may start it. `faketime` for one: the clock of a node cannot be turned here,
-        that of one process can.
-        """
+        """The clock of a node cannot be turned here, that of one process can, by `faketime`."""
         volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
         pod = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
             "spec"
@@ -406,32 +357,25 @@ class Environment:
             yield run
 
     def delivered(self) -> bool:
-        """Say whether `fleet` has applied the newest commit."""
         parent = self.api.get("kustomizations", self.name, PARENT)
         return self.head() in parent.get("status", {}).get("lastAppliedRevision", "")
 
     def eventually_delivered(self) -> float:
-        """Wait until `fleet` has applied the newest commit."""
         return eventually("the commit is delivered", self.delivered)
 
     def waits(self, version: str, intervals: float = 2.2) -> None:
-        """Watch that the application stays at a version through several reconcile intervals."""
         throughout(
             intervals * INTERVAL, f"version {version} stays", lambda: self.version() == version
         )
 
     def kubectl(self, *arguments: str) -> str:
-        """Run kubectl in the namespace, as the administrator, and return what it printed."""
         command = [BIN / "kubectl", "--kubeconfig", ADMIN, "--namespace", self.name, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def shell(self, command: str) -> str:
-        """Run a command as a page shows it, as the administrator, and return what it printed.
-
-        The namespace `flux-system` is the test's. `flux` is a stand-in (tests/cluster/cli/flux).
-        """
+        """`flux-system` is the test's namespace, and `flux` a stand-in (tests/cluster/cli/flux)."""
         path = os.pathsep.join([str(CLI), str(BIN), str(FUNCTION.parent), os.environ["PATH"]])
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", command.replace("flux-system", self.name)],
@@ -445,7 +389,6 @@ class Environment:
         return done.stdout
 
     def hold(self, name: str = APPS, plural: str = "kustomizations") -> str | None:
-        """Return what a target's hold says, None without one."""
         return self.target(name, plural)["metadata"].get("annotations", {}).get(HOLD)
 
     def reconcile_delivery(self, times: int = 2) -> None:
@@ -464,10 +407,7 @@ class Environment:
     def ask(
         self, command: str, *options: str | Path, config: Path = ADMIN
     ) -> tuple[int, Object, str]:
-        """Run a command of krm-windows on the test's policy, which asks kubectl by a kubeconfig.
-
-        Returns the exit code, what was printed as JSON, and what was said.
-        """
+        """Return the exit code, what was printed as JSON, and what was said."""
         arguments = ["windows.yaml", "-o", "json", "--kubeconfig", config, *options]
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
@@ -481,10 +421,7 @@ class Environment:
         return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
     def log(self, pods: str = "*") -> list[Object]:
-        """Return each line of JSON that the namespace's Jobs logged.
-
-        They are kept though the Pods are gone.
-        """
+        """Lines of Jobs are kept though their Pods are gone."""
         found = []
         for path in sorted((LOGS / "jobs").glob(f"{self.name}_{pods}_*")):
             for line in path.read_text().splitlines():
@@ -493,23 +430,16 @@ class Environment:
         return found
 
     def says(self, words: str) -> bool:
-        """Say whether a Job logged these words about a target."""
         keys = ("message", "error")
         return any(words in str(line.get(key)) for line in self.log() for key in keys)
 
     def eventually_says(self, words: str) -> float:
-        """Wait until a Job has logged these words about a target.
-
-        What it does is seen a moment before its log.
-        """
+        """What a Job does is seen a moment before its log."""
         return eventually(f"a Job says: {words}", lambda: self.says(words))
 
 
 def forget(env: Environment) -> None:
-    """Remove the test's namespace, and its admission policies, which lie outside.
-
-    Nothing waits for it.
-    """
+    """Its admission policies lie outside of its namespace. Nothing waits for the end."""
     try:
         for kind in ("kustomizations", "gitrepositories", "cronjobs", "jobs"):
             for found in env.api.items(kind, env.name):
@@ -525,7 +455,6 @@ def forget(env: Environment) -> None:
 
 
 def repository(name: str, tree: Path) -> None:
-    """Make the bare repository that the lab serves, and a work tree of it."""
     bare = GIT / f"{name}.git"
     for command in (
         ["git", "init", "--quiet", "--bare", "--initial-branch=main", bare],

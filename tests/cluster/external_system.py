@@ -20,10 +20,7 @@ CALL = (
 
 @dataclass
 class ExternalSystem:
-    """A system with a flag.
-
-    PUT `/on` and `/off` set it, `/fail` refuses, `/hang` answers when it is let go.
-    """
+    """PUT `/on` and `/off` set its flag, `/fail` refuses, `/hang` answers when it is let go."""
 
     maintenance: bool = False
     calls: list[tuple[str, datetime]] = field(default_factory=list)
@@ -31,15 +28,12 @@ class ExternalSystem:
     address: str = ""
 
     def called(self, word: str) -> int:
-        """Count the calls of a word."""
         return sum(each == word for each, _ in self.calls)
 
     def at(self, word: str) -> datetime:
-        """Return when a word was called last."""
         return max(time for each, time in self.calls if each == word)
 
     def hook(self, word: str, **more: object) -> dict[str, object]:
-        """Return a hook of a policy that calls a word."""
         return {
             "image": DEFAULTS["Gate"].reference,
             "command": ["python3", "-c", CALL],
@@ -48,7 +42,6 @@ class ExternalSystem:
         }
 
     def serve(self) -> ThreadingHTTPServer:
-        """Begin to serve on a free port of the cluster's neighbour."""
         server = ThreadingHTTPServer((NEIGHBOUR, 0), type("Bound", (_Handler,), {"system": self}))
         server.daemon_threads = True
         self.address = f"http://{NEIGHBOUR}:{server.server_port}"
@@ -60,7 +53,6 @@ class _Handler(BaseHTTPRequestHandler):
     system: ExternalSystem
 
     def do_PUT(self) -> None:
-        """Do what the path says."""
         word = self.path.strip("/")
         self.system.calls.append((word, datetime.now(UTC)))
         if word == "hang":

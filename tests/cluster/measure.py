@@ -25,10 +25,7 @@ IDLE = {
 
 
 def prepare(env: Environment) -> None:
-    """Make ten policies that gate an object each.
-
-    Five have their edges at even minutes, five at odd ones.
-    """
+    """Five policies have their edges at even minutes, five at odd ones."""
     for number in range(POLICIES):
         target = env.object(
             "batch/v1", "CronJob", f"it-{number}", spec={**NEVER, "jobTemplate": {"spec": IDLE}}
@@ -56,22 +53,17 @@ def latencies(env: Environment, begin: datetime) -> list[float]:
 
 
 def requests(env: Environment, verb: str) -> int:
-    """Return how many requests with a verb the policies' accounts have made."""
     account = f'"username":"system:serviceaccount:{env.name}:p'
     lines = (RUN / "audit.log").read_text().splitlines()
     return sum(account in line and f'"verb":"{verb}"' in line for line in lines)
 
 
 def runs(env: Environment) -> int:
-    """Return how many runs there were."""
     return len(list((LOGS / "jobs").glob(f"{env.name}_p*")))
 
 
 def cost(env: Environment, policy: str) -> tuple[float, float, float]:
-    """Run the gate once as a Pod does, beside the cluster.
-
-    Returns its seconds, those of processor, and its peak in MiB.
-    """
+    """Return the seconds of a run beside the cluster, those of processor, and its peak in MiB."""
     with env.run_beside(policy) as run:
         began = time.monotonic()
         process = run()
@@ -82,10 +74,6 @@ def cost(env: Environment, policy: str) -> tuple[float, float, float]:
 
 
 def close_many(env: Environment) -> None:
-    """Close 1,000 targets of one policy at one edge; print when the last was patched.
-
-    Then the gate runs in vain.
-    """
     names = [f"many-{number}" for number in range(TARGETS)]
     for name in names:
         target = env.object(
@@ -120,7 +108,6 @@ def close_many(env: Environment) -> None:
 
 
 def logged(env: Environment, words: str) -> list[float]:
-    """Return when the runs for 1,000 targets logged some words, in seconds since 1970."""
     found = []
     for log in (LOGS / "jobs").glob(f"{env.name}_all-*"):
         lines = [line for line in log.read_text().splitlines() if words in line]
@@ -129,7 +116,6 @@ def logged(env: Environment, words: str) -> list[float]:
 
 
 def main() -> None:
-    """Measure, and print the figures."""
     with tempfile.TemporaryDirectory() as folder:
         env = Environment(api := Api(), f"measure-{os.getpid()}", Path(folder) / "tree")
         repository(env.name, env.tree)

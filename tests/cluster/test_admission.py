@@ -30,7 +30,6 @@ Deed = Callable[[Api, str], object]
 
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
-    """The API as the policy's account may use it, the policy being closed and held to its field."""
     env.begin(timeout="90s")
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -44,13 +43,11 @@ def account(env: Environment) -> Iterator[Api]:
 
 
 def token(env: Environment, name: str = "windows-gate") -> Api:
-    """Return the API as the policy's account may use it, or another one beside it."""
     where = f"api/v1/namespaces/{env.name}/serviceaccounts/{name}/token"
     return Api(env.api.ask("POST", where, {"spec": {}})["status"]["token"])
 
 
 def refused(api: Api, env: Environment, deed: Deed) -> str:
-    """Return which of the admission policies refuses a deed with 403; empty if none does."""
     try:
         deed(api, env.name)
     except ApiError as error:
@@ -71,20 +68,16 @@ def rehearse(key: str) -> Deed:
 
 
 def annotate(api: Api, namespace: str) -> object:
-    """Change an annotation of the target that is not the gate's."""
     return patch(metadata={"annotations": {"tried": str(time.time_ns())}})(api, namespace)
 
 
 def patch(manager: str = GATE, **change: object) -> Deed:
-    """Return the deed of patching the target."""
     return lambda api, namespace: api.patch(
         "kustomizations", namespace, APPS, change, manager=manager
     )
 
 
 def apply(manager: str, **spec: object) -> Deed:
-    """Return the deed of applying fields of the target, on the server, by force."""
-
     def deed(api: Api, namespace: str) -> object:
         found = api.get("kustomizations", namespace, APPS)["spec"]
         wanted = {
@@ -131,10 +124,7 @@ def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> 
 
 
 def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -> None:
-    """An account that somebody made an administrator still creates and deletes no target.
-
-    It is administrator of its namespace.
-    """
+    """Made an administrator of its namespace, it still creates and deletes no target."""
     widen(env, account)
     assert refused(
         account, env, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
@@ -152,7 +142,6 @@ def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -
 
 
 def widen(env: Environment, account: Api) -> None:
-    """Make the account an administrator of its namespace."""
     binding = {
         "metadata": {"name": "too-wide"},
         "roleRef": {
@@ -167,10 +156,7 @@ def widen(env: Environment, account: Api) -> None:
 
 
 def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: Api) -> None:
-    """It turns its field and writes its annotation, and others write the rest.
-
-    It takes both from whoever wrote them last.
-    """
+    """It takes field and annotation from whoever wrote them last; others write the rest."""
     own = annotation(f"{env.name}/windows")
     many: Object = {
         "metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}
@@ -190,10 +176,7 @@ def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: A
 
 @pytest.mark.usefixtures("account")
 def test_nobody_else_writes_the_annotations(env: Environment) -> None:
-    """Not even the administrator adds or changes the annotation; Flux brings none from Git.
-
-    Nor does the administrator create an object with it.
-    """
+    """Not even the administrator, in no way; and Flux brings none from Git."""
     own = annotation(f"{env.name}/windows")
     forged = ({own: "{}"}, {own: env.target()["metadata"]["annotations"][own] + " "}, {own: ""})
     for annotations in forged:
@@ -226,10 +209,7 @@ def test_nobody_else_writes_the_annotations(env: Environment) -> None:
 
 
 def test_an_annotation_may_be_removed(env: Environment, account: Api) -> None:
-    """What does not touch the annotation passes, whoever asks.
-
-    Removing it makes the suspension a person's.
-    """
+    """What does not touch the annotation passes, whoever asks."""
     own = annotation(f"{env.name}/windows")
     patch("anna", spec={"wait": True}, metadata={"labels": {"tried": "yes"}})(env.api, env.name)
     status: Object = {"status": {"lastAttemptedRevision": "main@sha1:0"}}
@@ -241,10 +221,7 @@ def test_an_annotation_may_be_removed(env: Environment, account: Api) -> None:
 
 
 def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: Environment) -> None:
-    """Two policies on one cluster: neither gate may write the other's annotation.
-
-    Each may remove a stale one.
-    """
+    """Neither gate writes the other policy's annotation. Each may remove a stale one."""
     for each in (env, neighbour):
         each.begin()
         each.policy({"windows": {"later": far_window().spec}})
@@ -268,10 +245,7 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
 
 @pytest.mark.usefixtures("account")
 def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
-    """`namePrefix` renames the account and no text.
-
-    Windows must go on, and another account gains nothing by it.
-    """
+    """`namePrefix` renames the account and no text; another account gains nothing by it."""
     own = annotation(f"{env.name}/windows")
     rename = patch(
         metadata={"annotations": {own: env.target()["metadata"]["annotations"][own] + " "}}
@@ -327,10 +301,7 @@ def test_the_gate_works_under_it(env: Environment) -> None:
 
 @pytest.mark.long
 def test_kubectl_works_under_it(env: Environment) -> None:
-    """The actuator `Kubectl` closes and opens; its account is held as the gate's is.
-
-    It has no annotation to write.
-    """
+    """The actuator `Kubectl` closes and opens; its account is held as the gate's is."""
     env.begin()
     opening = window(after=75, length=4, zone=STEADY_ZONE)
     env.policy(kubectl_policy(opening))

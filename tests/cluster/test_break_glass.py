@@ -15,7 +15,6 @@ INTERVALS = 40  # seconds, in which Flux and the gate would take back what does 
 
 @pytest.fixture
 def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A clone of a repository whose windows are closed, and on which a release waits."""
     env.begin()
     text = env.policy_text({"interval": "1m", "windows": {"later": far_window().spec}})
     env.write("windows.yaml", text)
@@ -36,7 +35,6 @@ def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def fetched(env: Environment) -> str:
-    """Return the revision that Flux has fetched."""
     found: Object = env.api.get("gitrepositories", env.name, PARENT)
     return str(found["status"]["artifact"]["revision"])
 

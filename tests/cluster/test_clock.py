@@ -30,10 +30,7 @@ AHEAD = 300  # seconds, of the node's clock
 
 @pytest.mark.long
 def test_a_clock_that_is_ahead_opens_nothing(env: Environment) -> None:
-    """By its clock the window is open, four minutes early: it fails and says so.
-
-    With a right clock it opens at the edge.
-    """
+    """By its clock the window is open, four minutes early."""
     env.begin()
     opens = minute(200 * pace())
     opening = Window(opens, opens + timedelta(hours=1))
@@ -71,10 +68,7 @@ def test_a_clock_that_is_wrong_closes(env: Environment, seconds: int) -> None:
 
 
 def run_at(env: Environment, seconds: int) -> tuple[int, list[Object]]:
-    """Run the gate with a clock that is so far ahead; return its exit code, and what it logged.
-
-    Only its wall clock is turned: of the other clock a node measures how long something takes.
-    """
+    """Only its wall clock is turned: by the other one a node measures how long something takes."""
     with env.run_beside() as run:
         process = run("env", "DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{seconds:+}s")
         logged, _ = process.communicate()
@@ -84,10 +78,7 @@ def run_at(env: Environment, seconds: int) -> tuple[int, list[Object]]:
 
 
 def assert_it_says_so(env: Environment, code: int, lines: list[Object], seconds: int) -> None:
-    """The run has failed, and its log says by how much, and in words.
-
-    It mentions no other failure.
-    """
+    """The log mentions no other failure."""
     skewed = lines[-1]["skewSeconds"]
     assert (code, abs(skewed - seconds) <= 2) == (1, True), (code, skewed, env.name)
     words = f"nothing was opened: this node's clock is {skewed:+} s from the API server's"

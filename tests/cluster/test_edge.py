@@ -36,10 +36,7 @@ RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
 
 @pytest.fixture
 def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """What examples/edge says of a cluster, applied by Flux from a repository.
-
-    With it comes a shell whose kubectl asks that cluster.
-    """
+    """What examples/edge says of a cluster, applied by Flux; kubectl asks that cluster."""
     plant = Environment(api, PLANT, tmp_path / "tree")
     repository(PLANT, plant.tree)
     plant.write("lines/line.yaml", plant.object("v1", "ConfigMap", "line", data={"speed": "1"}))
@@ -56,10 +53,7 @@ def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 @pytest.mark.long
 @pytest.mark.usefixtures("site")
 def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
-    """Every command of the how-to prints what it shows.
-
-    A week by `--at` is the one previewed, and edges are real.
-    """
+    """Every command of the how-to prints what it shows; edges are real."""
     text, folder = (ROOT / PAGE).read_text(), tmp_path / "page"
     folder.mkdir()
     assert renewed(text, run(text, folder)) == text
@@ -79,19 +73,13 @@ def test_there_is_no_way_out(env: Environment) -> None:
 
 
 def events(env: Environment) -> str:
-    """Return what the Events of the namespace say.
-
-    The kubelet sends them some time after the deed.
-    """
+    """The kubelet sends them some time after the deed."""
     return env.kubectl("get", "events", "--output=jsonpath={.items[*].message}")
 
 
 @pytest.mark.long
 def test_windows_go_on_without_the_uplink(env: Environment) -> None:
-    """Three edges come, and drift is corrected, while nothing can be fetched.
-
-    The next commit then waits as ever.
-    """
+    """Three edges come, and drift is corrected, while nothing can be fetched."""
     env.begin()
     first = window(after=75)
     # Between the two the commit is fetched, which waits longer after each fetch that failed.
@@ -114,10 +102,7 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
 
 
 def test_an_override_that_is_applied_on_site(env: Environment) -> None:
-    """Without the uplink an administrator opens on site.
-
-    The same policy in Git takes over, and nothing flaps.
-    """
+    """The same policy in Git takes over later, and nothing flaps."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -156,13 +141,11 @@ def no_uplink(env: Environment) -> Iterator[None]:
 
 
 def condition(env: Environment) -> str:
-    """Return whether the last fetch succeeded."""
     conditions = env.api.get("gitrepositories", env.name, PARENT)["status"]["conditions"]
     return next(str(each["status"]) for each in conditions if each["type"] == "Ready")
 
 
 def fetched(env: Environment) -> bool:
-    """Say whether the source has the newest commit."""
     return (
         env.head()
         in env.api.get("gitrepositories", env.name, PARENT)["status"]["artifact"]["revision"]

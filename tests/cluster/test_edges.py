@@ -39,10 +39,7 @@ def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
 
 @pytest.mark.long
 def test_both_edges_in_one_minute(env: Environment) -> None:
-    """One window closes in the minute in which the next opens.
-
-    Their Jobs run together, and it stays open.
-    """
+    """One window closes in the minute in which the next opens."""
     env.begin()
     first = window()
     second = Window(first.closes, first.closes + (first.closes - first.opens))
@@ -57,10 +54,7 @@ def test_both_edges_in_one_minute(env: Environment) -> None:
 
 
 def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
-    """The Pod that waits for the edge is deleted, and nothing else runs.
-
-    The one that takes its place closes.
-    """
+    """Nothing else runs; the Pod that takes the place of the deleted one closes."""
     env.begin()
     closing = open_window(after=90)
     env.policy({"windows": {"next": closing.spec}})
@@ -82,10 +76,6 @@ def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
 
 
 def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
-    """Start a Job of a CronJob, and see to it that no other runs.
-
-    Every CronJob and every other Job is stopped.
-    """
     env.suspend_delivery()
     for found in env.api.items("cronjobs", env.name):
         env.api.patch("cronjobs", env.name, found["metadata"]["name"], {"spec": {"suspend": True}})
@@ -96,10 +86,7 @@ def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
 
 @pytest.mark.long
 def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
-    """A run that decided while it was open is stopped before it writes.
-
-    After the close it goes on in vain.
-    """
+    """It decided while it was open, is stopped before it writes, and goes on after the close."""
     env.begin()
     windows = [window(after=75 + 180 * turn) for turn in range(3)]
     env.policy({"windows": {f"w{turn}": each.spec for turn, each in enumerate(windows)}})
@@ -117,10 +104,7 @@ def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
 
 
 def catch_runs(env: Environment, opening: Window) -> list[int]:
-    """Stop every run of a window and return their ids.
-
-    Returns none where one got through and opened: then try the next.
-    """
+    """Return the ids of runs, none where one got through and opened: then try the next window."""
     caught, done = list[int](), Event()
     hunter = Thread(target=stop_runs, args=(env, opening, caught, done), daemon=True)
     # The apply Job is done: it would have waited for an edge less than a minute ahead.
@@ -158,7 +142,6 @@ def step(env: Environment, opening: Window, pid: int, done: Event) -> None:
 
 
 def logged(env: Environment, opening: Window, words: str) -> bool:
-    """Say whether a run of the test has logged these words since the window opened."""
     since = f"{opening.opens:%Y-%m-%dT%H:%M:%S}"
     for log in (*LOGS.glob(f"pods/{env.name}_*/gate/*.log"), *LOGS.glob(f"jobs/{env.name}_*")):
         with suppress(FileNotFoundError):
@@ -182,15 +165,11 @@ def is_run(process: Path, namespace: str) -> bool:
 
 
 def pods_of(env: Environment, job: str) -> list[dict[str, dict[str, str]]]:
-    """Return the Pods of a Job."""
     return env.api.items("pods", env.name, labelSelector=f"batch.kubernetes.io/job-name={job}")
 
 
 def test_a_target_that_is_missing_is_named(env: Environment) -> None:
-    """A run fails and names a target that does not exist.
-
-    The others are made what they should be.
-    """
+    """A run fails and names a target that does not exist."""
     env.begin()
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
     env.policy({"targets": targets, "windows": {"later": far_window().spec}})

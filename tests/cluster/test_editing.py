@@ -21,10 +21,7 @@ NO_RULES = "- {op: replace, path: /rules, value: []}"
 
 
 def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
-    """Twelve hours before the next edge, a new window opens once its commit is applied.
-
-    It is a window that is open now.
-    """
+    """Twelve hours before the next edge, a window that is open now opens with its commit."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -45,10 +42,7 @@ def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
 
 @pytest.mark.long
 def test_the_layout_that_locks_itself(env: Environment) -> None:
-    """Windows delivered by their own target wait for the window that they edit.
-
-    Hence the finding.
-    """
+    """Windows delivered by their own target wait for themselves: hence the finding."""
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     env.begin()
     env.write("windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
@@ -80,10 +74,7 @@ def test_an_override_opens_and_expires(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_freeze_closes_and_ends(env: Environment) -> None:
-    """Committed while open it closes when it begins, and says why.
-
-    When it ends it opens by itself.
-    """
+    """Committed while open it closes when it begins, and says why."""
     env.begin()
     starts = soon(90)
     ends = starts + timedelta(minutes=pace())
@@ -111,10 +102,7 @@ def test_state_holds_by_hand(env: Environment) -> None:
 
 
 def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
-    """`wait: true` on what delivers the windows: it is ready.
-
-    Even with one target missing, and one suspended.
-    """
+    """`wait: true` on what delivers the windows: it is ready."""
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
@@ -125,10 +113,7 @@ def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
 
 
 def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> None:
-    """`wait: true`: the apply Job is refused everything, and what delivers it is ready.
-
-    The next run heals. It stays ready, as nothing of that Job remains but that it is complete.
-    """
+    """The apply Job is refused everything. Nothing of it remains but that it is complete."""
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "10m"}})
     policy = {"interval": "1m", "windows": {"later": far_window().spec}}
@@ -158,10 +143,7 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
 
 
 def test_an_image_that_a_layer_above_sets_replaces_the_job(env: Environment) -> None:
-    """A Job cannot be changed, and its name knows nothing of the layer.
-
-    Flux replaces it, as its annotation says.
-    """
+    """A Job cannot be changed, and its name knows nothing of the layer: Flux's annotation."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()

@@ -12,27 +12,21 @@ OPEN = {**CLOSED, "state": "Open"}
 
 
 def events(env: Environment) -> list[Object]:
-    """Return the Events of ours on the target."""
     found = env.api.items("events", env.name, fieldSelector=f"involvedObject.name={APPS}")
     return [event for event in found if event["source"].get("component") == "krm-windows"]
 
 
 def reasons(env: Environment) -> list[str]:
-    """Return their reasons, sorted."""
     return sorted(event["reason"] for event in events(env))
 
 
 def run(env: Environment, name: str) -> None:
-    """Run the gate once more, as the CronJob does."""
     env.kubectl("create", "job", name, "--from=cronjob/windows-resync")
     env.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=15m")
 
 
 def test_they_say_what_was_done(env: Environment) -> None:
-    """One for each change, none for a run that finds nothing to do.
-
-    `kubectl describe` shows them.
-    """
+    """One for each change, none for a run that finds nothing to do."""
     env.begin()
     env.policy(CLOSED)
     eventually("it is reported", lambda: reasons(env) == ["WindowClosed"])
@@ -58,10 +52,7 @@ def test_they_say_what_was_left_alone(env: Environment) -> None:
 
 
 def test_one_more_right(env: Environment) -> None:
-    """To create Events where the target is.
-
-    Where that is taken away, a run goes well all the same.
-    """
+    """To create Events. Where that is taken away, a run goes well all the same."""
     env.begin()
     env.policy(CLOSED)
     env.eventually_closed()

@@ -8,10 +8,7 @@ from test_policies import CLOSED
 
 
 def test_a_new_cluster_comes_up_although_it_is_closed(env: Environment) -> None:
-    """`Allow`: everything is delivered at once, closed.
-
-    The first version is applied, then the next run closes.
-    """
+    """`Allow`: the first version is applied, then the next run closes."""
     env.policy({**CLOSED, "interval": "1m"}, commit=False)
     env.begin(apply=False)
     env.eventually_applied("1")
@@ -33,10 +30,7 @@ def test_a_target_that_is_created_again_while_closed(env: Environment) -> None:
 
 
 def test_wait_keeps_a_new_target_closed(env: Environment) -> None:
-    """`Wait`: nothing is applied before the window.
-
-    With `suspend: true` in Git and the parent's `spec.ignore`.
-    """
+    """With `suspend: true` in Git and the parent's `spec.ignore`."""
     ignore = {"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}
     waiting = {"firstApply": "Wait", "windows": {"later": far_window().spec}}
     env.policy(waiting, commit=False)

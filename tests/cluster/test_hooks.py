@@ -36,8 +36,6 @@ NOTE = ([""], ["configmaps"], ["windows-hooks"], ["get", "patch"])
 
 @dataclass(frozen=True)
 class Plant:
-    """An environment with a system, and the namespace in which it is put into maintenance."""
-
     env: Environment
     system: ExternalSystem
     namespace: str
@@ -47,7 +45,6 @@ class Plant:
         self.env.policy({**spec, "hooks": {"namespace": self.namespace, **hooks}})
 
     def closed(self, **hooks: object) -> None:
-        """Begin closed, with a second version of the application waiting."""
         self.env.begin()
         self.policy(CLOSED, **hooks)
         self.env.eventually_closed()
@@ -61,11 +58,9 @@ class Plant:
         )
 
     def run(self, name: str) -> None:
-        """Start a run, as the CronJob does."""
         self.env.kubectl("create", "job", name, "--from=cronjob/windows-resync")
 
     def ended(self, name: str) -> str | None:
-        """Return how a run ended, None while it goes on."""
         conditions = (
             self.env.api.get("jobs", self.env.name, name).get("status", {}).get("conditions", [])
         )
@@ -76,10 +71,6 @@ class Plant:
 
 @pytest.fixture
 def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """A test's environment with an external system, and a second namespace for its hooks.
-
-    Both enforce Pod Security *restricted*.
-    """
     system = ExternalSystem()
     server = system.serve()
     yield Plant(env, system, neighbour.name)
@@ -90,10 +81,7 @@ def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
 
 @pytest.mark.long
 def test_maintenance_around_a_window(plant: Plant) -> None:
-    """In maintenance before the first change is applied.
-
-    Out of it when it is closed and nothing reconciles.
-    """
+    """In maintenance before the first change is applied."""
     env, system = plant.env, plant.system
     plant.closed(beforeOpen=system.hook("on"), afterClose=system.hook("off"))
     night = window(after=45, length=2)
@@ -186,7 +174,6 @@ def never_ready() -> Object:
 
 
 def reconciles(env: Environment) -> bool:
-    """Say whether Flux is at work on the target."""
     conditions = env.target().get("status", {}).get("conditions", [])
     return any(
         each["type"] == "Reconciling" and each["reason"] == "Progressing" for each in conditions
@@ -242,10 +229,7 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
 
 @pytest.mark.long
 def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
-    """It does not keep the gate open.
-
-    When it ends, nothing is opened, and what it did is rolled back.
-    """
+    """The gate goes on; when the hook ends, nothing is opened, and it is rolled back."""
     env, system = plant.env, plant.system
     hooks = {
         "beforeOpen": system.hook("hang", timeout=f"{5 * pace()}m", rollback=system.hook("off"))
@@ -281,18 +265,12 @@ def test_runs_that_overlap(plant: Plant) -> None:
 
 
 def well(env: Environment, name: str) -> bool:
-    """Say whether a run has ended with nothing left to do.
-
-    Of a CronJob's runs only the last is kept.
-    """
+    """Of a CronJob's runs only the last is kept, so the log says it."""
     return any(line.get("failed") == [] for line in env.log(f"{name}-*"))
 
 
 def test_hooks_under_the_admission_policy(plant: Plant) -> None:
-    """Held to its field, the account still notes its hooks on the target.
-
-    It opens after the one and before the other.
-    """
+    """Held to its field, the account still notes its hooks on the target."""
     env, system = plant.env, plant.system
     hooks = {"beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
     plant.closed(**hooks)
@@ -401,22 +379,17 @@ SAME_AS_BEFORE = {
 
 
 def pod(job: Object) -> Object:
-    """Return the Pod of a Job."""
     found: Object = job["spec"]["template"]["spec"]
     return found
 
 
 def container(job: Object) -> Object:
-    """Return the one container of a Job."""
     found: Object = pod(job)["containers"][0]
     return found
 
 
 def test_no_other_job_is_created(plant: Plant) -> None:
-    """The account creates the Jobs of the policy's hooks, and fifty others it does not.
-
-    Whatever is in the texts of the hooks.
-    """
+    """The Jobs of the policy's hooks, whatever is in their texts, and fifty others not."""
     env, where = plant.env, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
     hook = {
         "image": "docker.io/library/python:3.13-slim-trixie",
@@ -467,16 +440,12 @@ def test_no_other_job_is_created(plant: Plant) -> None:
 
 
 def job_of(hook: Object) -> Object:
-    """Return the Job that the gate creates for a hook."""
     metadata = {**hook["metadata"], "name": f"{hook['name']}-203001010000-0123456789abcdef"}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": hook["spec"]}
 
 
 def answer(account: Api, where: str, job: Object) -> str:
-    """Say what the API server makes of a Job.
-
-    It may find it wrong before the admission policy is asked.
-    """
+    """The API server may find a Job wrong before the admission policy is asked."""
     try:
         account.ask("POST", where, job)
     except ApiError as error:
@@ -487,10 +456,7 @@ def answer(account: Api, where: str, job: Object) -> str:
 
 
 def test_the_rights_of_hooks(plant: Plant) -> None:
-    """In their namespace Jobs may be created and read, and nothing else.
-
-    Without hooks there is no right at all.
-    """
+    """In their namespace to create and get Jobs; without hooks there is no right at all."""
     env = plant.env
     plant.closed(afterClose=plant.system.hook("off"))
     account = token(env)
@@ -519,7 +485,6 @@ def test_the_rights_of_hooks(plant: Plant) -> None:
 
 
 def token(env: Environment) -> Api:
-    """Return the API as the policy's account may use it."""
     request: Object = {"spec": {"expirationSeconds": 3600}}
     answer = env.api.ask(
         "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
@@ -528,10 +493,7 @@ def token(env: Environment) -> Api:
 
 
 def test_refused_namespaces(env: Environment) -> None:
-    """The policy's, a target's, that of Flux and those of Kubernetes.
-
-    With Jobs there, the accounts of these namespaces could be used.
-    """
+    """With Jobs there, the accounts of these namespaces could be used."""
     targets = [{"kind": "Kustomization", "names": [APPS], "namespace": "tenants"}]
     for namespace in (env.name, "tenants", "flux-system", "kube-system"):
         hooks = {"namespace": namespace, "afterClose": {"image": "line:1"}}

@@ -15,14 +15,12 @@ __all__ = ["plant"]
 
 
 def noted(env: Environment) -> Spec:
-    """Return how far the hooks are, as the gate has noted it."""
     data = env.api.get("configmaps", env.name, "windows-hooks").get("data") or {}
     found: Spec = json.loads(data.get("note", "{}"))
     return found
 
 
 def reasons(env: Environment) -> list[str]:
-    """Return the reasons of the Events in the test's namespace."""
     return [found["reason"] for found in env.api.items("events", env.name)]
 
 
@@ -49,16 +47,12 @@ def test_a_change_is_checked(plant: Plant) -> None:
 
 
 def checks(plant: Plant) -> list[str]:
-    """Run once more, and return what the external system was told."""
     ends_well(plant, f"check-{len(plant.env.api.items('jobs', plant.env.name))}")
     return calls(plant)
 
 
 def test_a_change_that_is_not_well(plant: Plant) -> None:
-    """It is closed again, and rolled back once; target, Event and `status` say why.
-
-    The next commit waits; when the hook is corrected, it is opened and checked again.
-    """
+    """Closed again, rolled back once; when the hook is corrected, opened and checked again."""
     env, system = plant.env, plant.system
     hooks: Spec = {
         "beforeOpen": system.hook("on"),
@@ -101,12 +95,10 @@ def test_a_change_that_is_not_well(plant: Plant) -> None:
 
 
 def names(plant: Plant) -> list[str]:
-    """Return the names of the hooks' Jobs."""
     return [job["metadata"]["name"] for job in plant.jobs()]
 
 
 def is_ready(env: Environment, name: str = "apps", plural: str = "kustomizations") -> bool:
-    """Say whether Flux has reconciled a target as it is."""
     found = env.target(name, plural)
     status = found["status"]
     [ready] = [each["status"] for each in status["conditions"] if each["type"] == "Ready"]

@@ -25,13 +25,11 @@ def publish(env: Environment, version: str) -> None:
 
 
 def released(env: Environment) -> str:
-    """Return the revision that source-controller has of that branch."""
     found: str = env.target(BRANCH, "gitrepositories")["status"]["artifact"]["revision"]
     return found
 
 
 def eventually_offered(env: Environment, version: str) -> None:
-    """Publish a version, and wait until source-controller has it."""
     publish(env, version)
     head = env.head()
     eventually(f"version {version} is fetched", lambda: released(env).endswith(head))
@@ -45,7 +43,6 @@ def begin(plant: Plant, **hooks: object) -> None:
 
 
 def start(plant: Plant, **apps: object) -> None:
-    """Let the target be reconciled, from then on for a new revision or an edit alone."""
     env = plant.env
     publish(env, "1")
     source = env.source(BRANCH)
@@ -57,24 +54,20 @@ def start(plant: Plant, **apps: object) -> None:
 
 
 def around(plant: Plant) -> Spec:
-    """Return hooks that put the system into maintenance, and out of it."""
     system = plant.system
     return {"onlyIf": "Pending", "beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
 
 
 def calls(plant: Plant) -> list[str]:
-    """Return what the external system was told, in order."""
     return [word for word, _ in plant.system.calls]
 
 
 def ends_well(plant: Plant, name: str) -> None:
-    """Run once more, to the end."""
     plant.run(name)
     eventually(f"the run {name} ends well", lambda: plant.ended(name) == "Complete")
 
 
 def is_reconciled(env: Environment) -> bool:
-    """Say whether Flux has reconciled the target as it is."""
     found = env.target()
     [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
     generation = found["metadata"]["generation"]
@@ -82,11 +75,7 @@ def is_reconciled(env: Environment) -> bool:
 
 
 def test_nothing_runs_for_nothing(plant: Plant) -> None:
-    """Nothing new: no Job.
-
-    A commit that comes while open is applied, and no Job runs late; one that waits: one Job before
-    it is opened, and one after it is closed.
-    """
+    """A commit that comes while open starts no Job late; one that waits starts both."""
     env, hooks = plant.env, around(plant)
     begin(plant, **hooks)
     plant.policy(OPEN, **hooks)
@@ -121,10 +110,7 @@ def test_nothing_runs_for_nothing(plant: Plant) -> None:
 
 
 def test_an_edited_target_is_a_change(plant: Plant) -> None:
-    """A commit that changes the Kustomization and not what it applies: the hook runs.
-
-    So it does while the source is suspended, as nobody looks for what is new.
-    """
+    """So it is while the source is suspended, as nobody looks for what is new."""
     env, hooks = plant.env, around(plant)
     begin(plant, **hooks)
     edit(env, "north")
@@ -144,7 +130,6 @@ def test_an_edited_target_is_a_change(plant: Plant) -> None:
 
 
 def edit(env: Environment, site: str, **apps: object) -> None:
-    """Change the target in Git, and wait until it is changed in the cluster."""
     reference = {"kind": "GitRepository", "name": BRANCH}
     edited = env.kustomization("apps", "./apps", interval="1h", sourceRef=reference, **apps)
     edited["spec"]["postBuild"] = {"substitute": {"site": site}}
@@ -169,10 +154,7 @@ WAITING: Spec = {
 
 
 def closes_in_the_middle(plant: Plant, version: str, **hooks: object) -> None:
-    """Close the target while a reconcile waits for what it has applied to be well.
-
-    The reconcile then ends well, and its condition notes the generation by the close.
-    """
+    """The reconcile then ends well, and its condition notes the generation by the close."""
     env = plant.env
     publish(env, version)
     env.eventually_applied(version)
@@ -186,10 +168,7 @@ def closes_in_the_middle(plant: Plant, version: str, **hooks: object) -> None:
 
 
 def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
-    """Nothing is edited after it: no Job. One edit: a Job before it is opened.
-
-    By its status the target that was edited once looks as any that was closed at rest.
-    """
+    """By its status a target edited once then looks as any that was closed at rest."""
     env, hooks = plant.env, {"onlyIf": "Pending", "beforeOpen": plant.system.hook("on")}
     start(plant, **WAITING)
     plant.policy(OPEN, **hooks)
@@ -212,7 +191,6 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
 
 
 def since_ready(env: Environment) -> int:
-    """Return how often the spec has changed since the generation of the condition `Ready`."""
     found = env.target()
     [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
     changes: int = found["metadata"]["generation"] - ready["observedGeneration"]

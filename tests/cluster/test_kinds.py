@@ -22,10 +22,7 @@ SOURCE, HELM, IMAGE = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind that may be gated.
-
-    A spec that its CRD takes, the field that stops it, a status of one that was applied.
-    """
+    """A spec that its CRD takes, the field that stops it, a status of one that was applied."""
 
     name: str
     plural: str
@@ -38,7 +35,6 @@ class Kind:
 
     @property
     def where(self) -> str:
-        """The kind's address in the API."""
         return f"{self.group}/{self.version}/{self.plural}"
 
 
@@ -107,7 +103,6 @@ KINDS = [
 
 
 def definition(kind: Kind) -> Object:
-    """Return a minimal CRD of a kind, with its one field and any status."""
     spec = {"type": "object", "properties": {kind.stops: {"type": "boolean"}}}
     status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = {"type": "object", "properties": {"spec": spec, "status": status}}
@@ -126,10 +121,7 @@ def definition(kind: Kind) -> Object:
 
 
 def test_every_kind_is_closed_and_opened(env: Environment) -> None:
-    """One policy gates them all, held to their fields by the API server.
-
-    `Closed` sets each, `Open` takes it back.
-    """
+    """By one policy, held to their fields by the API server."""
     for kind in KINDS:
         create(env, kind)
     targets = [
@@ -150,10 +142,7 @@ def test_the_table_is_complete() -> None:
 
 
 def create(env: Environment, kind: Kind) -> None:
-    """Create an object of a kind that was applied once.
-
-    The kind itself is created too where no module carries it.
-    """
+    """The kind is created too where no module carries it."""
     if kind.own:
         try:
             env.api.create("customresourcedefinitions", None, definition(kind))
@@ -187,7 +176,6 @@ def deliver(env: Environment, spec: Spec) -> None:
 
 
 def held(env: Environment) -> set[str]:
-    """Return the kinds whose field says that they are closed."""
     return {
         kind.name
         for kind in KINDS

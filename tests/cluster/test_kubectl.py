@@ -18,10 +18,7 @@ from environment import (
 
 @pytest.mark.long
 def test_kubectl_opens_and_closes(env: Environment) -> None:
-    """The edges patch, as a manager that the parent does not take back.
-
-    Between them nothing runs.
-    """
+    """The edges patch, as a manager that the parent does not take back."""
     env.begin()
     opening = window(after=70, length=3, zone=STEADY_ZONE)
     env.policy(kubectl_policy(opening))
@@ -41,10 +38,7 @@ def test_kubectl_opens_and_closes(env: Environment) -> None:
 
 @pytest.mark.long
 def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
-    """It stays closed until the next opening edge.
-
-    The gate's annotation stays behind, and means nothing but to the gate.
-    """
+    """The gate's annotation stays behind, and means nothing but to the gate."""
     far = far_window(STEADY_ZONE)
     windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()
@@ -63,10 +57,7 @@ def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
 
 
 def test_from_kubectl_to_gate_while_closed(env: Environment) -> None:
-    """What kubectl closed carries no annotation, so the gate takes it for a person's.
-
-    Unless `adoptUntil` says otherwise.
-    """
+    """Without the annotation it is a person's to the gate, unless `adoptUntil` says otherwise."""
     far = far_window(STEADY_ZONE)
     windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()

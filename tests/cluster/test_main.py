@@ -22,10 +22,7 @@ WINDOWED = "windowed"
 
 @pytest.mark.long
 def test_a_commit_waits_for_the_window(env: Environment) -> None:
-    """A Kustomization, closed through several intervals, is applied when it opens.
-
-    It closes again for the next commit.
-    """
+    """It is closed again for the next commit."""
     env.begin()
     opening = window(after=75)
     env.policy({"windows": {"next": opening.spec}})
@@ -46,10 +43,7 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
 
 
 def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
-    """`kubectl logs` by the policy's label shows lines of JSON.
-
-    The decision with its reason, and what was done.
-    """
+    """`kubectl logs` by the policy's label shows lines of JSON."""
     env.begin()
     env.policy(
         {

@@ -14,7 +14,6 @@ CLUSTER = "clusters/site"
 
 
 def cron_job(env: Environment, name: str, at: datetime, *, suspend: str) -> dict[str, object]:
-    """Return a CronJob that suspends or resumes `apps` every day, as people write them by hand."""
     patch = (
         f"kubectl patch kustomization {APPS} -n {env.name} --type=merge -p "
         f'\'{{"spec":{{"suspend":{suspend}}}}}\''
@@ -30,7 +29,6 @@ def cron_job(env: Environment, name: str, at: datetime, *, suspend: str) -> dict
 
 
 def krm_windows(env: Environment, *arguments: str | Path) -> str:
-    """Run the command in the repository, and return what it printed."""
     done = subprocess.run(
         [FUNCTION, *arguments], cwd=env.tree, capture_output=True, text=True, check=False
     )
@@ -39,10 +37,7 @@ def krm_windows(env: Environment, *arguments: str | Path) -> str:
 
 
 def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> None:
-    """What a CronJob closed stays closed, and opens by the policy's word.
-
-    The targets are as `flux create kustomization` makes them.
-    """
+    """Made by `flux create kustomization`: closed by a CronJob, opened by the policy."""
     env.write_version("1")
     far = far_window()
     env.write(

@@ -113,10 +113,7 @@ def test_all_that_a_policy_gates_moves_and_it_goes(env: Environment) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_an_earlier_version_closed_is_opened(env: Environment, program: str) -> None:
-    """By windows as 7a38b35a rendered them; those that are rendered now take their place.
-
-    Nothing opens before the window.
-    """
+    """By windows as 7a38b35a rendered them; nothing opens before the window."""
     env.begin()
     write_earlier(env)
     env.include("earlier")
@@ -211,10 +208,8 @@ def move(env: Environment, old: str, new: str, spec: dict[str, object]) -> None:
 
 
 def kustomizations(*names: str) -> list[dict[str, object]]:
-    """Return Kustomizations as targets."""
     return [{"kind": "Kustomization", "names": list(names), "mustExist": False}]
 
 
 def says(env: Environment, words: str) -> bool:
-    """Say whether a Job logged these words."""
     return any(words in str(line.get("message", "")) for line in env.log())

@@ -12,10 +12,7 @@ ASK = "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'?', ('192.0
 
 
 def test_no_run_asks_anything_but_the_api_server(env: Environment) -> None:
-    """Not one packet of all Pods so far went elsewhere; one on purpose is seen.
-
-    But for those of hooks to their system.
-    """
+    """Not one packet of all Pods so far, but for hooks; one on purpose is seen."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()

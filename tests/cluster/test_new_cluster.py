@@ -51,7 +51,6 @@ IGNORE = [{"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}]
 
 @contextmanager
 def shop(env: Environment, **web: object) -> Iterator[str]:
-    """Have `apps` create a namespace, and a Kustomization in it; yield its name."""
     name = f"{env.name}-shop"
     metadata = {"name": name, "namespace": name}
     source = {"kind": "GitRepository", "name": PARENT, "namespace": env.name}
@@ -70,14 +69,12 @@ def shop(env: Environment, **web: object) -> Iterator[str]:
 
 
 def write_web(env: Environment, version: str) -> None:
-    """Write a version of what the inner Kustomization applies."""
     metadata = {"name": WEB}
     content: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     env.write("web/web.yaml", {**content, "data": {"version": version}})
 
 
 def spec(name: str, **more: object) -> dict[str, object]:
-    """Return the policy of both Kustomizations, closed now."""
     return {
         "crossNamespaceTargets": "Allow",
         "interval": "1m",
@@ -91,13 +88,10 @@ def spec(name: str, **more: object) -> dict[str, object]:
 
 
 def set_policy(env: Environment, policy: dict[str, object], *, commit: bool) -> None:
-    """Render a policy as for what `fleet` delivers."""
     env.policy(policy, "--flux-kustomization", "cluster/fleet.yaml", commit=commit)
 
 
 def version(env: Environment, name: str) -> Callable[[], str | None]:
-    """Return what gives the version that is in the inner namespace."""
-
     def found() -> str | None:
         config = env.api.find("configmaps", name, WEB)
         return config["data"]["version"] if config else None
@@ -106,8 +100,6 @@ def version(env: Environment, name: str) -> Callable[[], str | None]:
 
 
 def closed(env: Environment, name: str) -> Callable[[], bool]:
-    """Return what says whether the gate has closed the inner Kustomization."""
-
     def found() -> bool:
         web = env.api.get("kustomizations", name, WEB)
         annotations = web["metadata"].get("annotations", {})
@@ -118,7 +110,6 @@ def closed(env: Environment, name: str) -> Callable[[], bool]:
 
 
 def check_repository(env: Environment) -> None:
-    """`check --repo` has nothing to say."""
     options = ["--clusters", "cluster", "--source", f"{env.name}/{PARENT}=.", "--no-cache"]
     done = subprocess.run(
         [FUNCTION, "check", "--repo", ".", *options],

@@ -35,10 +35,6 @@ def absent(component: str, back: Callable[[], None]) -> Iterator[None]:
 
 
 def test_the_cron_job_controller_is_down_over_an_edge(env: Environment) -> None:
-    """Nothing opens or closes while it is away.
-
-    Both are done within an interval and a Pod's start after it is back.
-    """
     edge = set_edge(env, ready=20)
     with absent("kube-controller-manager", control_plane.controller_manager):
         # A run of the last minute waits for the edge, and would make it good.
@@ -54,10 +50,6 @@ def test_the_cron_job_controller_is_down_over_an_edge(env: Environment) -> None:
 
 
 def test_the_api_server_is_restarted_at_the_edge(env: Environment) -> None:
-    """It is away when one window opens and another closes.
-
-    Both are done within a run after it is back.
-    """
     edge = set_edge(env, ready=2)
     with absent("kube-apiserver", control_plane.api_server):
         sleep_until(edge + timedelta(seconds=10))
@@ -69,10 +61,7 @@ def test_the_api_server_is_restarted_at_the_edge(env: Environment) -> None:
 
 
 def set_edge(env: Environment, ready: float) -> datetime:
-    """Let `apps` close in the minute in which `other` opens.
-
-    Returns that minute, `ready` seconds before it comes.
-    """
+    """`apps` closes in the minute in which `other` opens; return it, `ready` seconds before."""
     env.write("cluster/other.yaml", env.kustomization(OTHER, "./apps", prune=False))
     env.include("other.yaml")
     env.begin()
@@ -90,10 +79,7 @@ def set_edge(env: Environment, ready: float) -> datetime:
 
 
 def eventually_changed(env: Environment) -> float:
-    """Wait until `apps` is closed and `other` open; return when `apps` was.
-
-    It takes at most an interval and the start of a Pod.
-    """
+    """Return when `apps` was closed."""
     seconds = env.eventually_closed()
     eventually("other is open", lambda: not env.suspended(OTHER))
     return seconds

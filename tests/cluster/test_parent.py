@@ -22,10 +22,7 @@ def test_our_suspension_survives_the_parent(env: Environment) -> None:
 
 
 def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
-    """The parent takes back what kubectl writes under its own name.
-
-    The reason for our field manager.
-    """
+    """The parent takes it back: the reason for our field manager."""
     env.begin()
     env.kubectl(
         "patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}'
@@ -35,10 +32,7 @@ def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
 
 
 def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
-    """The layout that the function prevents: Git's word is the parent's.
-
-    The target is open though it is closed.
-    """
+    """The layout that the function prevents."""
     env.begin(suspend=False)
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_says("closed")
@@ -72,7 +66,6 @@ def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> No
 
 
 def built(env: Environment) -> str:
-    """Return what `kubectl kustomize` builds from `source/` with the function as a plugin."""
     plugins = env.tree.parent / "plugins"
     subprocess.run([FUNCTION, "install", "--plugin-home", plugins], check=True, capture_output=True)
     command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", env.tree / "source"]

@@ -9,7 +9,6 @@ from test_sources import CLOSED, NAME, OPEN, ORIGINS, app, installed
 
 
 def pending(env: Environment, *options: str) -> Object:
-    """Ask what waits for the only target of the test's policy."""
     code, asked, said = env.ask("pending", *options)
     assert code == 0, said
     [target] = asked["targets"]
@@ -18,13 +17,10 @@ def pending(env: Environment, *options: str) -> Object:
 
 
 def revisions(found: Object) -> tuple[str, str]:
-    """Return what is applied, and what is offered."""
     return found["applied"]["revision"], found["offered"]["revision"]
 
 
 def eventually_gone(env: Environment) -> None:
-    """Wait until nothing waits, and the target is open."""
-
     def gone() -> bool:
         found = pending(env)
         return (found["pending"], found["open"]) == (False, True)

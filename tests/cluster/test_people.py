@@ -65,10 +65,7 @@ def test_a_hold_set_while_closed_is_kept(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_hold_of_an_open_target(env: Environment) -> None:
-    """It shuts at once and through reconciles; after its end the gate closes, or opens, as it is.
-
-    A release while the policy is closed lets nothing in: what waits is not applied.
-    """
+    """A release while the policy is closed lets nothing in: what waits is not applied."""
     env.begin()
     env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
     env.eventually_delivered()

@@ -64,10 +64,7 @@ def test_the_closed_one_wins(env: Environment, first: str) -> None:
 
 
 def force(env: Environment, spec: Spec, name: str) -> None:
-    """Set a policy beside another although the build would refuse it.
-
-    It is built where the other is not seen.
-    """
+    """The build would refuse it beside the other policy: it is built where that is not seen."""
     apart = Environment(env.api, env.name, env.tree.parent / f"apart-{name}")
     apart.write(f"{name}.yaml", apart.policy_text(spec, name))
     apart.render(f"{name}.yaml", "windows")

@@ -14,7 +14,6 @@ PROGRAMS = ["ConfigMap", "Image"]
 
 
 def actuator(program: str) -> Spec:
-    """Return the actuator of a policy whose program is there."""
     if program == "ConfigMap":
         return {"program": program}
     digest = images.pinned()[images.FUNCTION].partition("@")[2]
@@ -22,7 +21,6 @@ def actuator(program: str) -> Spec:
 
 
 def config_maps(env: Environment) -> Iterable[str]:
-    """Return the names of the ConfigMaps that the gate's Pods mount."""
     names = [found["metadata"]["name"] for found in env.api.items("configmaps", env.name)]
     return sorted(name for name in names if name.startswith("windows-gate"))
 

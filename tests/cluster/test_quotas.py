@@ -28,12 +28,10 @@ LIMITS = {"cpu": "1", "memory": "128Mi", "ephemeral-storage": "64Mi"}
 
 
 def closing(**more: object) -> Spec:
-    """Return a policy that is closed for hours, with a run every minute."""
     return {"interval": "1m", "windows": {"later": far_window().spec}, **more}
 
 
 def refusal(api: Api, namespace: str, **requests: str) -> str:
-    """Return what the API server says to a Pod with these requests, empty if it would take it."""
     pod = never_ready()
     pod["spec"]["containers"][0]["resources"] = {"requests": requests}
     try:
@@ -44,17 +42,13 @@ def refusal(api: Api, namespace: str, **requests: str) -> str:
 
 
 def set_quota(env: Environment, hard: dict[str, str]) -> None:
-    """Bound what all Pods of the namespace use together."""
     env.api.create(
         "resourcequotas", env.name, {"metadata": {"name": "bounds"}, "spec": {"hard": hard}}
     )
 
 
 def set_limits(api: Api, namespace: str, *limits: Object) -> None:
-    """Bound what each Pod of the namespace may use.
-
-    Waits until one below the bounds is refused.
-    """
+    """Wait until a Pod below the bounds is refused."""
     api.create(
         "limitranges", namespace, {"metadata": {"name": "bounds"}, "spec": {"limits": list(limits)}}
     )
@@ -64,7 +58,6 @@ def set_limits(api: Api, namespace: str, *limits: Object) -> None:
 
 
 def eventually_ran(env: Environment) -> None:
-    """Wait until a run that its CronJob started has ended well."""
     eventually(
         "a run of a CronJob has succeeded",
         lambda: "lastSuccessfulTime" in resync(env).get("status", {}),
@@ -72,15 +65,11 @@ def eventually_ran(env: Environment) -> None:
 
 
 def resync(env: Environment) -> Object:
-    """Return the CronJob of the interval."""
     return env.api.get("cronjobs", env.name, RESYNC)
 
 
 def eventually_named(env: Environment, cause: str) -> Object:
-    """Wait until `status` fails and names a cause, with the target still open.
-
-    Returns what it says of the trouble.
-    """
+    """Wait until `status` fails and names a cause; return what it says of the trouble."""
     said: Object = {}
 
     def named() -> bool:
@@ -99,10 +88,7 @@ def eventually_named(env: Environment, cause: str) -> Object:
 
 @pytest.mark.long
 def test_runs_fit_a_quota(env: Environment) -> None:
-    """A quota on all that Pods may ask for, with enough for three runs.
-
-    They run, and the target is closed.
-    """
+    """There is enough for three runs."""
     limits = {"limits.cpu": "3", "limits.memory": "384Mi", "limits.ephemeral-storage": "192Mi"}
     requests = {
         "requests.cpu": "30m",
@@ -120,10 +106,7 @@ def test_runs_fit_a_quota(env: Environment) -> None:
 
 @pytest.mark.long
 def test_runs_fit_a_limit_range(env: Environment) -> None:
-    """Bounds that are just those of a run, and other defaults.
-
-    The gate runs with what its Pods say.
-    """
+    """Bounds that are just those of a run, and other defaults."""
     bounds: Object = {
         "type": "Container",
         "min": {"cpu": "10m", "memory": "64Mi"},
@@ -146,10 +129,7 @@ def test_runs_fit_a_limit_range(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
-    """Bounds that a run's defaults do not meet are named.
-
-    With `actuator.resources` the target is closed.
-    """
+    """By `actuator.resources`, where its defaults do not meet the bounds."""
     bounds: Object = {
         "type": "Container",
         "min": {
@@ -173,10 +153,7 @@ def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
 
 
 def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
-    """No run can start, and `status` says why.
-
-    As soon as there is enough left again, the target is closed.
-    """
+    """As soon as there is enough left again, the target is closed."""
     env.begin()
     set_quota(env, {"pods": "1"})
     env.api.create("pods", env.name, never_ready())
@@ -195,10 +172,7 @@ def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
 
 
 def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
-    """The Pod is there, and waits.
-
-    `status` says for what, by the Pod or by what the kubelet says of it.
-    """
+    """By the Pod, or by what the kubelet says of it."""
     env.begin()
     env.policy(closing(actuator={"image": NOWHERE}))
     env.eventually_delivered()
@@ -208,10 +182,7 @@ def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
-    """Two runs of one CronJob wait for an image that is nowhere.
-
-    The third finds its own, and closes beside them.
-    """
+    """Two runs of one CronJob wait for an image that is nowhere; the third has one."""
     env.begin()
     env.policy(closing(actuator={"image": NOWHERE}))
     env.eventually_delivered()
@@ -225,10 +196,7 @@ def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
 
 
 def give_image(env: Environment) -> bool:
-    """Have the interval's CronJob use the default image.
-
-    Again and again, as a delivery under way may put it back.
-    """
+    """Again and again, as a delivery under way may put it back."""
     found = DEFAULTS["Gate"].reference
     env.api.json_patch(
         "cronjobs", env.name, RESYNC, {"op": "replace", "path": IMAGE, "value": found}
@@ -237,10 +205,7 @@ def give_image(env: Environment) -> bool:
 
 
 def stuck(env: Environment) -> list[str]:
-    """Return the Jobs of the interval's CronJob that wait for an image that is nowhere.
-
-    They have not ended.
-    """
+    """They wait for an image that is nowhere."""
     jobs = [
         job
         for job in env.api.items("jobs", env.name)
@@ -255,10 +220,7 @@ def stuck(env: Environment) -> list[str]:
 
 
 def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> None:
-    """`status` fails, until Flux has put them back.
-
-    The target is as it should be, but nobody would open it.
-    """
+    """The target is as it should be, but nobody would open it."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -278,10 +240,7 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> Non
 
 
 def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> None:
-    """They went with a commit, and the target stays shut for ever.
-
-    `status` fails, and names each CronJob.
-    """
+    """The target stays shut for ever."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -301,10 +260,7 @@ def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> No
 
 @pytest.fixture
 def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """An environment with an external system, and a second namespace for its hooks.
-
-    That namespace's Pods are bounded.
-    """
+    """The Pods of the hooks' namespace are bounded."""
     bounds: Object = {"type": "Container", "min": {"memory": "96Mi"}, "max": {"memory": "1Gi"}}
     set_limits(env.api, neighbour.name, bounds)
     system = ExternalSystem()
@@ -349,10 +305,6 @@ def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
 
 
 def assert_no_other_amounts(plant: Plant) -> None:
-    """Ask for the policy's own Jobs with the account's token.
-
-    Then for the same with more of anything.
-    """
     env, where = plant.env, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
     account = token(env)
     tables = env.api.get("configmaps", env.name, "windows-gate")["data"]
@@ -370,10 +322,8 @@ def assert_no_other_amounts(plant: Plant) -> None:
 
 
 def greater_limit(amounts: Object, name: str) -> None:
-    """Have it use up more."""
     amounts["limits"][name] = "2Gi" if name != "cpu" else "2"
 
 
 def request_of_its_limit(amounts: Object, name: str) -> None:
-    """Have its requests equal its limits."""
     amounts["requests"][name] = amounts["limits"][name]

@@ -15,12 +15,10 @@ RELEASE: Spec = {"targets": [{"kind": "HelmRelease", "names": [NAME]}]}
 
 
 def gone(env: Environment, plural: str, name: str) -> Callable[[], bool]:
-    """Return what says whether an object is not there."""
     return lambda: env.api.find(plural, env.name, name) is None
 
 
 def remove(env: Environment, file: str) -> None:
-    """Remove a file of `cluster/` from Git."""
     env.leave_out(file)
     (env.tree / "cluster" / file).unlink()
     env.commit(f"Remove {file}")
@@ -122,13 +120,11 @@ def test_a_release_that_is_removed_while_closed_stays(env: Environment) -> None:
 
 
 def applied(env: Environment) -> bool:
-    """Say whether the release was reconciled."""
     found = env.api.find("helmreleases", env.name, NAME)
     return bool(found and found.get("status", {}).get("history"))
 
 
 def records(env: Environment) -> list[str]:
-    """Return the Secrets in which Helm keeps its releases."""
     found = (each["metadata"]["name"] for each in env.api.items("secrets", env.name))
     return sorted(name for name in found if name.startswith("sh.helm."))
 

@@ -29,7 +29,6 @@ REVIEWS: tuple[list[str], ...] = (
 
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
-    """The API as the policy's account may use it, the policy being closed."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -42,10 +41,7 @@ def account(env: Environment) -> Iterator[Api]:
 
 
 def test_the_rights_are_the_expected_ones(env: Environment, account: Api) -> None:
-    """`get` and `patch` on the target by name, and the question of who else may, there only.
-
-    By SelfSubjectRulesReview in every namespace.
-    """
+    """By SelfSubjectRulesReview in every namespace."""
     for each in env.api.items("namespaces"):
         namespace = each["metadata"]["name"]
         expected = (
@@ -71,7 +67,6 @@ def granted(
 
 
 def attempts(namespace: str) -> dict[str, Callable[[Api], object]]:
-    """Return what the account must not do, in words and as a deed."""
     patch: Object = {"metadata": {"annotations": {"tried": "yes"}}}
     token: Object = {"spec": {}}
     job = {
@@ -133,11 +128,7 @@ def test_it_may_do_what_it_is_for(env: Environment, account: Api) -> None:
 
 
 def test_every_request_of_a_run_is_listed(env: Environment) -> None:
-    """The API server's audit log has all that a run asks.
-
-    The version of the group, and a GET and a PATCH a target. The machine that the cluster runs on
-    has no way out, so a run that needed anything else would fail.
-    """
+    """The machine has no way out, so a run that needed anything else would fail."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -153,18 +144,12 @@ def test_every_request_of_a_run_is_listed(env: Environment) -> None:
 
 
 def requests(account: str) -> list[str]:
-    """Return the audit log's lines about an account.
-
-    One is written when its answer has been sent.
-    """
+    """One is written when its answer has been sent."""
     return [line for line in (RUN / "audit.log").read_text().splitlines() if account in line]
 
 
 def test_pod_security_restricted_admits_every_pod(env: Environment) -> None:
-    """The namespace enforces it, and every CronJob's Job gets its Pod through.
-
-    There is not so much as a warning.
-    """
+    """Without so much as a warning."""
     env.begin()
     opened = {
         "windows": {"later": far_window().spec},
@@ -191,5 +176,4 @@ def test_pod_security_restricted_admits_every_pod(env: Environment) -> None:
 
 
 def succeeded(env: Environment, job: str) -> bool:
-    """Say whether a Job is done and was well."""
     return bool(env.api.get("jobs", env.name, job).get("status", {}).get("succeeded"))

@@ -34,7 +34,6 @@ class Service:
     tag: str = ""
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, str]:
-        """Return status and body; a cookie that is set is kept."""
         connection = HTTPConnection(self.address, 8080, 60, source_address=(NEIGHBOUR, 0))
         sent = {name.replace("_", "-"): text for name, text in headers.items()}
         connection.request(method, path, body, sent)
@@ -46,7 +45,6 @@ class Service:
         return found.status, text
 
     def rest(self, method: str, path: str = "", body: object = None, **headers: str) -> Object:
-        """Return what the REST interface says about the policy."""
         sent = b"" if body is None else json.dumps(body).encode()
         kind = {"content_type": "application/json", **headers}
         status, text = self.ask(
@@ -57,7 +55,6 @@ class Service:
         return found
 
     def page(self, path: str, **fields: str) -> str:
-        """Load a page, or send the form of one as a browser does; return what comes."""
         if not fields:
             status, text = self.ask("GET", f"/ui{self.policy}{path}", cookie=self.cookie)
         else:
@@ -101,7 +98,6 @@ def service(env: Environment) -> Service:
 
 
 def example(env: Environment) -> Iterator[Object]:
-    """Yield the objects of the example, with the test's namespace, repository and directory."""
     values = {
         "repository": f"http://{NEIGHBOUR}:{GIT_PORT}/{env.name}.git",
         "branch": "main",
@@ -123,7 +119,6 @@ def example(env: Environment) -> Iterator[Object]:
 
 
 def pod(env: Environment) -> Object | None:
-    """Return the service's Pod once it is ready."""
     for found in env.api.items("pods", env.name):
         conditions = found["status"].get("conditions", [])
         ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
@@ -133,7 +128,6 @@ def pod(env: Environment) -> Object | None:
 
 
 def history(env: Environment) -> list[str]:
-    """Return the subjects of the commits, newest first."""
     command = ["git", "-C", GIT / f"{env.name}.git", "log", "--format=%an: %s", "main"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
@@ -170,7 +164,6 @@ def test_a_change_over_http_is_in_force_with_no_other_hand(
 
 
 def check(env: Environment) -> None:
-    """See that what is committed is what `render` makes of the policy."""
     for command in (["fetch", "--quiet"], ["reset", "--quiet", "--hard", "origin/main"]):
         subprocess.run(["git", "-C", env.tree, *command], check=True)
     options = ["--output-dir", "cluster/windows", "--resources", "cluster", "--check"]

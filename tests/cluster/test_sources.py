@@ -27,10 +27,7 @@ OPEN: Spec = {**CLOSED, "state": "Open"}
 
 @dataclass(frozen=True)
 class Origin:
-    """A kind of source: its spec, and how a version of the application gets there.
-
-    That is, to where it fetches from.
-    """
+    """`publish` brings a version of the application to where the source fetches from."""
 
     kind: str
     plural: str
@@ -39,7 +36,6 @@ class Origin:
 
 
 def app(version: str) -> str:
-    """Return the manifest of a version of the application."""
     return (
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: app}}\n"
         f"data: {{version: '{version}'}}\n"
@@ -73,10 +69,7 @@ ORIGINS = [
 
 @pytest.mark.parametrize("origin", ORIGINS, ids=[origin.kind for origin in ORIGINS])
 def test_other_sources_wait(env: Environment, origin: Origin) -> None:
-    """While the source is closed its new revision is not fetched, and drift is corrected.
-
-    Open, it is applied.
-    """
+    """A new revision is not fetched, and drift is corrected."""
     origin.publish(env.name, "1")
     keys = {"accesskey": "test", "secretkey": "of-a-test"}
     env.api.create("secrets", env.name, {"metadata": {"name": NAME}, "stringData": keys})
@@ -113,10 +106,7 @@ def test_a_release_waits(env: Environment) -> None:
 
 
 def test_a_chart_repository_waits(env: Environment) -> None:
-    """A HelmRepository: while it is closed nobody learns of the new chart.
-
-    When it opens, the release follows.
-    """
+    """While it is closed nobody learns of the new chart."""
     installed(env)
     targets = [{"kind": "HelmRepository", "names": [NAME]}]
     env.policy({**CLOSED, "targets": targets})
@@ -132,7 +122,6 @@ def test_a_chart_repository_waits(env: Environment) -> None:
 
 
 def installed(env: Environment) -> None:
-    """Begin with the first version of a chart installed, from a repository in the test's bucket."""
     origins.publish_chart(env.name, "1.0.0")
     interval = f"{SOURCE_INTERVAL}s"
     where: Spec = {"interval": interval, "url": f"http://{origins.S3}/{env.name}"}
@@ -154,7 +143,6 @@ def installed(env: Environment) -> None:
 
 
 def fetched(env: Environment) -> str:
-    """Return which version of the chart source-controller has fetched."""
     [chart] = env.api.items("helmcharts", env.name)
     revision: str = chart["status"]["artifact"]["revision"]
     return revision

@@ -12,26 +12,20 @@ from lab.settings import ADMIN
 
 
 def status(env: Environment, *options: str | Path, config: Path = ADMIN) -> tuple[int, Object, str]:
-    """Ask for the status of the test's policy; the same is returned as by `env.ask`."""
     return env.ask("status", *options, config=config)
 
 
 def row(found: Object) -> tuple[str, str, object]:
-    """Return what the only target is, what it should be, and who keeps it closed."""
     [target] = found["targets"]
     return target["state"], target["desired"], target["suspendedBy"]
 
 
 def by_windows(env: Environment) -> Object:
-    """Return who keeps a target closed that its policy has closed, by the calendar."""
     return {"kind": "Policy", "policy": f"{env.name}/windows"}
 
 
 def test_it_says_whose_suspension_it_is(env: Environment) -> None:
-    """Closed by the policy, resumed by a person, held by one.
-
-    A last run is found among the Jobs.
-    """
+    """Closed by the policy, resumed by a person, held by one."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -72,7 +66,6 @@ def test_a_patch_that_is_denied_is_the_reason(env: Environment) -> None:
 
 
 def cause(env: Environment) -> str | None:
-    """Return why no run did what it should."""
     failure = status(env)[1].get("failure")
     return failure["cause"] if failure else None
 

@@ -11,10 +11,6 @@ from krm_windows.gate.annotations import annotation
 
 
 def test_a_renamed_policy_knows_its_former_annotations(env: Environment) -> None:
-    """`formerNames`: the new name's run takes the old one's annotation over.
-
-    It opens what the old name closed.
-    """
     env.begin()
     env.policy(CLOSED, name="before")
     eventually("closed by the old name", lambda: env.closed("before"))
@@ -105,10 +101,7 @@ def test_render_uninstall_lifts_suspensions(env: Environment) -> None:
 
 
 def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None:
-    """What it closed stays closed.
-
-    Rendering the uninstall from the policy of before opens it, as the guide says.
-    """
+    """Rendering the uninstall from the policy of before opens it, as the guide says."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -163,7 +156,6 @@ def test_annotations_that_a_person_removes(env: Environment) -> None:
 
 
 def nothing_left(env: Environment) -> bool:
-    """Say whether nothing that the function emitted is in the namespace."""
     kinds = ("cronjobs", "jobs", "configmaps", "roles", "rolebindings", "serviceaccounts")
     ours = "app.kubernetes.io/name=krm-windows"
     return not any(env.api.items(kind, env.name, labelSelector=ours) for kind in kinds)

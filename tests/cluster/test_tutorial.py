@@ -17,7 +17,6 @@ SETTINGS = {"user.name": "Ada", "user.email": "ada@example.com"}
 
 @pytest.fixture
 def reader(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """What a reader has before the first step, and an empty directory."""
     repository("tutorial", tmp_path / "unused")
     bare = GIT / "tutorial.git"
     # Anybody may push, as the reader may to their own.

@@ -25,7 +25,6 @@ SETTINGS, LOGIN = "settings", "login"
 
 
 def ready(found: Object) -> tuple[str, str]:
-    """Return the status of the condition Ready, and its message."""
     for each in found.get("status", {}).get("conditions", []):
         if each["type"] == "Ready":
             return each["status"], each["message"]
@@ -33,12 +32,10 @@ def ready(found: Object) -> tuple[str, str]:
 
 
 def secret(env: Environment, name: str, **values: str) -> None:
-    """Create a Secret by hand."""
     env.api.create("secrets", env.name, {"metadata": {"name": name}, "stringData": values})
 
 
 def config_map(name: str, version: str) -> Object:
-    """Return a ConfigMap with a version."""
     metadata = {"name": name}
     return {
         "apiVersion": "v1",

@@ -36,42 +36,35 @@ Series = dict[str, str]
 
 @pytest.fixture(scope="module")
 def rules() -> dict[str, object]:
-    """What the PrometheusRule of a policy holds: groups of rules, as a file of Prometheus does."""
     return emitted(POLICY + EXTRAS)
 
 
 def emitted(policy: str) -> dict[str, object]:
-    """Return the spec of the PrometheusRule of a policy."""
     items = call(wire(config=policy)).objects
     [found] = (item["spec"] for item in items if item["kind"] == "PrometheusRule")
     return found
 
 
 def said(rules: dict) -> dict[str, str]:
-    """Return the words of each alert by its name."""
     every = (rule for group in rules["groups"] for rule in group["rules"])
     return {rule["alert"]: rule["annotations"]["summary"] for rule in every if "alert" in rule}
 
 
 def cron_job(metric: str, name: str = RESYNC, namespace: str = NAMESPACE) -> str:
-    """Write a series of a CronJob."""
     return f'kube_cronjob_{metric}{{namespace="{namespace}",cronjob="{name}"}}'
 
 
 def job(metric: str, name: str, more: str = "", namespace: str = NAMESPACE) -> str:
-    """Write a series of a Job."""
     return f'kube_job_{metric}{{namespace="{namespace}",job_name="{name}"{more}}}'
 
 
 def target(metric: str, more: str = "", name: str = "apps") -> str:
-    """Write a series of a Kustomization."""
     kind = 'customresource_group="kustomize.toolkit.fluxcd.io",customresource_kind="Kustomization"'
     of = f'target_namespace="{NAMESPACE}",target_name="{name}"'
     return f"krm_windows_target_{metric}{{{kind},{of}{more}}}"
 
 
 def failed(name: str, start: int) -> Series:
-    """Return the series of a Job that began at a second and has failed."""
     return {
         job("status_start_time", name): f"{start}x200",
         job("failed", name, ',condition="true"'): "1x200",
@@ -84,7 +77,6 @@ MARK = target("closed_by_info", f',policy="{NAMESPACE}/week",closed_by="…"')
 
 
 def marked(**said: str) -> str:
-    """Return the series of a target whose closed-by annotation says this."""
     return MARK.replace("…", json.dumps(json.dumps(said))[1:-1])
 
 
@@ -99,10 +91,7 @@ EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 @dataclass(frozen=True)
 class Case:
-    """Series, a value a minute, and the alerts that fire at some minutes.
-
-    Those are in `at`, and nothing else fires then.
-    """
+    """Series, a value a minute, and the alerts that fire at some minutes, and nothing else then."""
 
     series: Series
     at: dict[int, set[str]]
@@ -292,7 +281,6 @@ def test_alerts(tool: Callable[[str], Path], tmp_path: Path) -> None:
 
 
 def written(name: str, case: Case, folder: Path) -> Path:
-    """Write the rules of a case, and what promtool should find of them, in a folder of its own."""
     rules = emitted(case.policy + EXTRAS)
     words = said(rules)
     tests = [
@@ -318,7 +306,6 @@ def written(name: str, case: Case, folder: Path) -> Path:
 
 
 def expected(name: str, words: str, series: Series, firing: set[str]) -> list[dict[str, object]]:
-    """Return what promtool should find of an alert."""
     if name not in firing:
         return []
     where = {"namespace": NAMESPACE}

@@ -42,7 +42,6 @@ LABELS = {"type": "object", "additionalProperties": PATH}
 
 
 def closed(required: list[str], **properties: object) -> dict[str, object]:
-    """Return the schema of a map that has these fields and no others."""
     return {
         "type": "object",
         "properties": properties,
@@ -104,13 +103,11 @@ Object = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def emitted() -> list[Object]:
-    """The objects of a policy that asks for all extras, with targets of several kinds."""
     items: list[Object] = call(wire(config=POLICY + KINDS)).objects
     return items
 
 
 def of(emitted: list[Object], kind: str) -> list[Object]:
-    """Return the objects of a kind."""
     return [item for item in emitted if item["kind"] == kind]
 
 
@@ -205,10 +202,7 @@ def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
 
 
 def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
-    """kustomize gives one to kinds that it does not know.
-
-    They are ours all the same, and updated in place.
-    """
+    """kustomize gives one to kinds that it does not know."""
     moved = [
         {**item, "metadata": {**item["metadata"], "namespace": "flux-system"}} for item in emitted
     ]
@@ -222,5 +216,4 @@ def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
 
 
 def name(item: Object) -> tuple[str, str]:
-    """Return what an object is called."""
     return item["kind"], item["metadata"]["name"]

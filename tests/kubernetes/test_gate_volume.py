@@ -29,7 +29,6 @@ MOMENTS = {
 
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """One object of each emitted kind."""
     # What lies beside an output is read, so it has a folder of its own around it.
     folder = tmp_path_factory.mktemp("rendered") / "windows"
     assert main(["render", str(POLICY), "--output-dir", str(folder)]) == 0
@@ -43,10 +42,7 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 
 @pytest.fixture(scope="module")
 def volume(emitted: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ConfigMap's volume: files in a dated folder, and links to them.
-
-    `..data` points at the folder, the links at what lies in `..data`.
-    """
+    """Files in a dated folder; `..data` points at it, and links lead to what lies in `..data`."""
     mount = tmp_path_factory.mktemp("gate")
     data = mount / "..2026_11_21_10_51_26.123456789"
     pod = emitted["Job"]["spec"]["template"]["spec"]
@@ -65,7 +61,6 @@ def volume(emitted: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(params=["this Python", pytest.param("the next Debian's", marks=pytest.mark.slow)])
 def python(request: pytest.FixtureRequest, volume: Path, pins: dict[str, dict[str, str]]) -> Python:
-    """Run the emitted command, with more arguments: here, and hardened as a Pod is."""
     if request.param == "this Python":
         prefix = [sys.executable, "-I", volume]
     else:

@@ -26,13 +26,11 @@ APPS = Target(
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """A cluster with two Kustomizations."""
     with serving(kustomization("apps"), kustomization("infra")) as served:
         yield served
 
 
 def run(program: Path, cluster: Cluster, home: Path, *targets: Target, suspend: bool) -> int:
-    """Run the container of some targets as the Pod would, but for where the API server is."""
     held = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
     plan = Plan("week", "flux-system", held, (), (), Actuator(type="Kubectl"), timedelta(minutes=5))
     [container] = kubectl.pod(plan, suspend=suspend).containers

@@ -31,7 +31,6 @@ ADMISSION = Version("1.30")
 
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Object]]:
-    """The objects of every example's policy."""
     # What lies beside an output is read, so each has a folder of its own around it.
     return {
         policy: list(rendered(policy, tmp_path_factory.mktemp("rendered") / "windows"))
@@ -66,11 +65,7 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("release", mostly_slow(RELEASES, every=len(RELEASES) - 1))
 def test_strict_schema(emitted: dict[Path, list[Object]], release: str) -> None:
-    """Every emitted object satisfies the release's schema, without a field that it does not know.
-
-    Clusters from before there were admission policies have `admissionPolicy: Disabled`, which
-    leaves those out.
-    """
+    """Clusters from before admission policies have `admissionPolicy: Disabled`."""
     for policy, objects in emitted.items():
         assert objects, policy
         for found in objects:
@@ -85,7 +80,6 @@ def test_strict_schema(emitted: dict[Path, list[Object]], release: str) -> None:
 
 
 def pods(objects: list[Object]) -> Iterator[Object]:
-    """Yield the Pod specs of Jobs and CronJobs."""
     for found in objects:
         if found["kind"] == "CronJob":
             yield found["spec"]["jobTemplate"]["spec"]["template"]["spec"]
@@ -104,10 +98,7 @@ def test_pod_security_restricted(emitted: dict[Path, list[Object]], policy: Path
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path) -> None:
-    """Beyond the profile: a numeric user, a read-only root, limits, no shell.
-
-    Nothing that the kubelet would expand, either.
-    """
+    """Beyond the profile: a numeric user, a read-only root, limits, no shell."""
     for pod in pods(emitted[policy]):
         for container in pod["containers"]:
             context = {**pod.get("securityContext", {}), **container["securityContext"]}
@@ -120,10 +111,7 @@ def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path)
 
 
 def test_hooks_are_among_them(emitted: dict[Path, list[Object]]) -> None:
-    """The Jobs of hooks are proven as what is emitted is.
-
-    One try, a day until they are gone, no token.
-    """
+    """The Jobs of hooks are proven as what is emitted is."""
     jobs = [
         found
         for objects in emitted.values()
@@ -138,7 +126,6 @@ def test_hooks_are_among_them(emitted: dict[Path, list[Object]]) -> None:
 
 
 def on_container(**fields: object) -> Callable[[Object], None]:
-    """Return an edit of the first container's security context."""
     return lambda pod: pod["containers"][0].setdefault("securityContext", {}).update(fields)
 
 

@@ -20,14 +20,12 @@ FOLDER = ROOT / "examples/server"
 
 @pytest.fixture(scope="module")
 def objects(tool: Callable[[str], Path]) -> list[Object]:
-    """What kustomize builds of it."""
     command = [tool("kustomize"), "build", FOLDER]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
 
 
 def pod_of(objects: list[Object]) -> Object:
-    """Return the spec of its Pod."""
     [deployment] = [each for each in objects if each["kind"] == "Deployment"]
     found: Object = deployment["spec"]["template"]["spec"]
     return found

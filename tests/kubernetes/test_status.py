@@ -18,14 +18,11 @@ CLOSED = "2026-11-21T10:00Z"
 
 @dataclass(frozen=True)
 class Scene:
-    """A cluster, and the command with which it is read."""
-
     cluster: Cluster
     command: list[str | Path]
     environment: dict[str, str]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run the command to its end."""
         command = [*self.command, *options]
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, check=False, timeout=60
@@ -34,7 +31,6 @@ class Scene:
 
 @pytest.fixture
 def scene(function: Path, tool: Callable[[str], Path], tmp_path: Path) -> Iterator[Scene]:
-    """A cluster with a Kustomization that is closed, and two contexts, of which one leads to it."""
     kubectl = tool("kubectl")
     apps = kustomization("apps")
     apps["spec"] = {"suspend": True}
@@ -58,7 +54,6 @@ def scene(function: Path, tool: Callable[[str], Path], tmp_path: Path) -> Iterat
 
 
 def kubeconfig(address: str) -> dict[str, object]:
-    """Return a kubeconfig of the cluster, and of one where nobody listens."""
     clusters = {"here": address, "nowhere": "http://127.0.0.1:1"}
     return {
         "apiVersion": "v1",
@@ -72,7 +67,6 @@ def kubeconfig(address: str) -> dict[str, object]:
 
 
 def targets(scene: Scene) -> list[str]:
-    """Return the paths of what the policy turns."""
     return [path for path in scene.cluster.objects if "/kustomizations/" in path]
 
 
@@ -144,7 +138,6 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
 
 
 def is_one_line(done: subprocess.CompletedProcess[str], words: str) -> None:
-    """Assert that a call failed and said so in one line with these words."""
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -177,7 +170,6 @@ def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
 
 
 def read(stream: Iterator[str]) -> dict[str, object]:
-    """Read one object of JSON from a stream of lines."""
     text = ""
     for line in stream:
         text += line

@@ -37,7 +37,6 @@ POLICIES = {
 
 
 def config_map(policy: str) -> dict[str, str]:
-    """Return the data of the ConfigMap that is emitted."""
     items = call(wire(APPS, config=policy + EXTRA)).items
     [found] = (item for item in items if item["metadata"]["name"] == "week-time-intervals")
     assert found["kind"] == "ConfigMap"
@@ -45,7 +44,6 @@ def config_map(policy: str) -> dict[str, str]:
 
 
 def configuration(intervals: list[dict[str, object]]) -> str:
-    """Return a configuration of Alertmanager with time intervals, each of which a route names."""
     muted = {"receiver": "none", "mute_time_intervals": [each["name"] for each in intervals]}
     return yaml.dump(
         {

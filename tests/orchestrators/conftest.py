@@ -20,7 +20,6 @@ WAYS = (
 
 @pytest.fixture(scope="session")
 def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plugin home into which the function was installed."""
     home = tmp_path_factory.mktemp("plugins")
     assert run(function, "install", "--plugin-home", home).returncode == 0
     return home
@@ -64,7 +63,6 @@ def legacy(engine_of: Callable[[str], Engine]) -> Engine:
 
 @pytest.fixture(params=["container", "exec"])
 def kpt(request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path) -> Kpt:
-    """Every way to have kpt call the function."""
     program = tool("kpt")
     if request.param == "exec":
         return Kpt(program, f"exec: {function}", ("--exec", str(function)), ("--allow-exec",))

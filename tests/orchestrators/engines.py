@@ -38,7 +38,6 @@ class Engine:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self, text: str = POLICY) -> str:
-        """Return a policy's text as this engine needs it."""
         return (
             annotated(text, "config.kubernetes.io/function", self.annotation)
             if self.annotation
@@ -46,7 +45,6 @@ class Engine:
         )
 
     def build(self, folder: Path) -> subprocess.CompletedProcess[str]:
-        """Build a kustomization."""
         return run(*self.command, "--enable-alpha-plugins", folder, environment=self.environment)
 
 
@@ -63,11 +61,9 @@ class Kpt:
     """What kpt needs to be given before it starts such a function."""
 
     def render(self, folder: Path) -> subprocess.CompletedProcess[str]:
-        """Run the pipeline of a package."""
         return self.fn("render", folder, *self.permission)
 
     def fn(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Run `kpt fn`."""
         return run(
             self.program, "fn", *arguments, environment={"KPT_FN_RUNTIME": "podman"}, stdin=stdin
         )
@@ -79,7 +75,6 @@ def run(
     stdin: str = "",
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, whatever its exit code."""
     everything = {**os.environ, **(environment or {})}
     return subprocess.run(
         command,
@@ -94,7 +89,6 @@ def run(
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write files below a folder and return the folder."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +97,6 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def read(folder: Path) -> dict[str, str]:
-    """Return the files below a folder, by their path in it."""
     return {
         str(path.relative_to(folder)): path.read_text()
         for path in sorted(folder.rglob("*"))
@@ -112,7 +105,6 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def package(folder: Path, kpt: Kpt, policy: str = POLICY) -> Path:
-    """Write the repository as a kpt package with the function in its pipeline."""
     return write(
         folder,
         {"Kptfile": KPTFILE.format(function=kpt.kptfile), "policy.yaml": policy, **RESOURCES},
@@ -120,18 +112,15 @@ def package(folder: Path, kpt: Kpt, policy: str = POLICY) -> Path:
 
 
 def kustomization(*, slot: str = "transformers", entry: str = "policy.yaml", more: str = "") -> str:
-    """Return a kustomization of the repository's resources with an entry in one slot."""
     resources = "".join(f"- {name}\n" for name in RESOURCES)
     return f"resources:\n{resources}{slot}:\n- {entry}\n{more}"
 
 
 def annotated(policy: str, key: str, value: str) -> str:
-    """Return a policy's text with one more annotation."""
     return policy.replace("  annotations:\n", f"  annotations:\n    {key}: {value!r}\n", 1)
 
 
 def objects(text: str) -> Objects:
-    """Return a stream's objects by kind, namespace and name."""
     return {
         (found["kind"], found["metadata"].get("namespace", ""), found["metadata"]["name"]): found
         for found in yaml.load_all(text, Loader=yaml.CSafeLoader)
@@ -140,7 +129,6 @@ def objects(text: str) -> Objects:
 
 
 def ours(text: str) -> Objects:
-    """Return those objects of a stream that the function put there."""
     return {
         key: found
         for key, found in objects(text).items()
@@ -149,11 +137,9 @@ def ours(text: str) -> Objects:
 
 
 def labels(found: Mapping[str, object]) -> Mapping[str, str]:
-    """Return an object's labels."""
     metadata = found["metadata"]
     return metadata.get("labels") or {} if isinstance(metadata, dict) else {}
 
 
 def kinds(found: Objects) -> set[str]:
-    """Return the kinds of objects."""
     return {kind for kind, _, _ in found}

@@ -42,7 +42,6 @@ ENGINES = {"kubectl": ["kustomize"], "kustomize": ["build"]}
 def build(
     request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path, tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Build a kustomization with a generator, and ChangeClasses that keep a class, or none."""
     subprocess.run(
         [function, "install", "--plugin-home", tmp_path / "plugins"],
         check=True,
@@ -95,10 +94,7 @@ def test_a_hash_to_come_is_recognised(
 def test_a_reference_that_kustomize_would_not_rename(
     build: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
-    """It has the old name until all transformers have run.
-
-    Without what it leads to it would keep that.
-    """
+    """It has the old name until all transformers have run."""
     for keep in ("live", "window"):
         done = build(keep, FIXED + "namePrefix: a-\n")
         assert done.returncode != 0

@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow  # kustomize, kpt and containers
 
 
 def added_and_removed(before: dict[str, str], after: dict[str, str], name: str) -> list[str]:
-    """Return the changed lines of a file, each with `+` or `-` before it."""
     lines = difflib.ndiff(before[name].splitlines(), after[name].splitlines())
     return [line for line in lines if line[0] in "+-"]
 
@@ -95,10 +94,7 @@ def test_K02_failing_policy_under_kpt(kpt: Kpt, tmp_path: Path) -> None:
 
 
 def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Path) -> None:
-    """Head, line and foot comments stay.
-
-    A target loses its `suspend: false` and gains one annotation.
-    """
+    """Head, line and foot comments stay."""
     echo = Kpt(kpt.program, "exec: cat", ("--exec", "cat"), ("--allow-exec",))
     folder, untouched = package(tmp_path / "ours", kpt), package(tmp_path / "echo", echo)
     assert kpt.render(folder).returncode == 0

@@ -29,13 +29,11 @@ COMPONENT = (
 
 
 def repository(folder: Path, engine: Engine, policy: str = POLICY, **options: str) -> Path:
-    """Write the repository with the policy in a slot of its kustomization."""
     files = {"policy.yaml": engine.policy(policy), "kustomization.yaml": kustomization(**options)}
     return write(folder, {**RESOURCES, **files})
 
 
 def component(folder: Path, engine: Engine, policy: str = POLICY, layer: str = "") -> Path:
-    """Write the repository in a layer that takes the policy from a Component."""
     write(
         folder,
         {"component/policy.yaml": engine.policy(policy), "component/kustomization.yaml": COMPONENT},
@@ -47,12 +45,10 @@ def component(folder: Path, engine: Engine, policy: str = POLICY, layer: str = "
 
 
 def kustomization_of(entry: str, layer: str) -> str:
-    """Return a layer's kustomization that lists a Component."""
     return kustomization(slot="components", entry=entry, more=layer)
 
 
 def verify(function: Path, rendered: str, folder: Path, policy: str = POLICY) -> "tuple[int, str]":
-    """Return what `krm-windows verify` says about a build's output."""
     path = write(folder, {"verified/policy.yaml": policy}) / "verified/policy.yaml"
     done = run(function, "verify", "-", "--policy", path, stdin=rendered)
     return done.returncode, done.stderr
@@ -118,10 +114,7 @@ VALIDATE = annotated(POLICY, "krm-windows.dev/mode", "Validate")
 
 
 def test_K03_validator_passes(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
-    """As validator with the annotation it prints nothing.
-
-    kustomize takes that for consent.
-    """
+    """As validator with the annotation it prints nothing. kustomize takes that for consent."""
     engine = engine_of(way)
     layer = write(
         tmp_path,
@@ -151,10 +144,7 @@ def test_K03_validator_finds_what_is_missing(
 def test_K03_without_the_annotation_it_echoes(
     engine_of: Callable[[str], Engine], tmp_path: Path, way: str
 ) -> None:
-    """Without the annotation it is a transformer, wherever it is.
-
-    kustomize refuses that in the validator slot.
-    """
+    """Without the annotation it is a transformer, wherever it is."""
     engine = engine_of(way)
     built = engine.build(repository(tmp_path, engine, slot="validators"))
     assert built.returncode == 1
@@ -165,7 +155,6 @@ def test_K03_without_the_annotation_it_echoes(
     params=["kubectl-container", "kustomize-container", "kustomize-exec", "kubectl-legacy"]
 )
 def way(request: pytest.FixtureRequest) -> str:
-    """The ways that kustomize's validator slot has."""
     return str(request.param)
 
 
@@ -173,10 +162,7 @@ def way(request: pytest.FixtureRequest) -> str:
 def test_K04_exec_that_is_not_enabled_is_skipped(
     engine_of: Callable[[str], Engine], function: Path, tmp_path: Path, program: str
 ) -> None:
-    """kustomize skips an exec function that it was not asked to run, with exit 0.
-
-    `verify` sees that.
-    """
+    """kustomize skips an exec function that it was not asked to run, with exit 0."""
     silent = Engine(engine_of(f"{program}-legacy").command, f"exec: {{path: {function}}}")
     built = silent.build(repository(tmp_path, silent))
     assert built.returncode == 0
@@ -232,10 +218,7 @@ spec:
 def test_K10_component_in_a_layer_with_a_namespace(
     legacy: Engine, function: Path, tmp_path: Path
 ) -> None:
-    """A layer's namespace moves what a Component adds.
-
-    Where all targets live there, nothing is lost.
-    """
+    """A layer's namespace moves what a Component adds."""
     built = legacy.build(component(tmp_path, legacy, layer="namespace: flux-system\n"))
     assert built.returncode == 0, built.stderr
     assert {namespace for _, namespace, _ in ours(built.stdout)} == {"flux-system"}
@@ -259,10 +242,7 @@ def test_K10_component_with_two_target_namespaces(
 def test_K10_component_whose_rights_are_moved_away(
     legacy: Engine, function: Path, tmp_path: Path
 ) -> None:
-    """A layer's namespace moves both Roles into it, exit 0.
-
-    `verify` says that a target has no rights.
-    """
+    """A layer's namespace moves both Roles into it, exit 0."""
     folder = component(tmp_path, legacy, ELSEWHERE, layer="namespace: flux-system\n")
     write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
     built = legacy.build(folder)
@@ -308,10 +288,7 @@ PATCH = """\
 
 
 def test_C06_policy_patched_by_kustomize(engine: Engine, tmp_path: Path) -> None:
-    """A folder in the transformer slot may patch a policy.
-
-    Maps merge, so one window changes and another is added.
-    """
+    """A folder in the transformer slot may patch a policy."""
     files = {
         "base/policy.yaml": engine.policy(),
         "base/kustomization.yaml": "resources: [policy.yaml]\n",
@@ -347,10 +324,7 @@ patches:
 def test_what_a_cluster_removes_in_the_own_file_is_gone(
     engine: Engine, tmp_path: Path, slot: str, cluster: str, *, is_frozen: bool
 ) -> None:
-    """kustomize keeps a null of the policy's file where it patches another part of it.
-
-    Also where it only names it.
-    """
+    """kustomize keeps a null of the policy's file where it patches another part of it."""
     text = f"{engine.policy()}{CLUSTERS}  buildFor: {cluster}\n"
     patch = OTHER if slot == "patched" else ""
     files = {
@@ -394,7 +368,6 @@ def test_G08_name_prefix_of_the_layer(legacy: Engine, tmp_path: Path) -> None:
 
 
 def pods(found: Objects) -> "list[dict[str, object]]":
-    """Return the Pod specs of the Jobs and CronJobs."""
     jobs = [item["spec"] for (kind, _, _), item in found.items() if kind == "Job"]
     jobs += [
         item["spec"]["jobTemplate"]["spec"]
@@ -421,7 +394,6 @@ def test_G09_one_result_in_every_slot(legacy: Engine, function: Path, tmp_path: 
 
 
 def moved(engine: Engine, folder: Path, gated: dict[str, str], more: str = "") -> Path:
-    """Write the repository with policies of these names among the transformers, in this order."""
     files = dict(RESOURCES)
     for name, targets in gated.items():
         text = POLICY.replace("office-hours", name).replace("[infra, apps]", f"[{targets}]")
@@ -442,10 +414,7 @@ def moved(engine: Engine, folder: Path, gated: dict[str, str], more: str = "") -
 def test_a_target_moves_to_another_policy(
     legacy: Engine, function: Path, tmp_path: Path, order: str, after: dict[str, str]
 ) -> None:
-    """Nothing has to be released, whichever runs first; each names its own targets, and one note.
-
-    A build yields the same whatever was built before, so no build is of a move.
-    """
+    """A build yields the same whatever was built before, so no build is of a move."""
     before = {"one": "infra, apps", "two": "live"}
     assert legacy.build(moved(legacy, tmp_path, before)).returncode == 0
     gated = {name: after[name] for name in order.split() if name in after}

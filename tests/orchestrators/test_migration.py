@@ -35,7 +35,6 @@ CLUSTERS = [
 
 @pytest.fixture
 def kustomize(tool: Callable[[str], Path]) -> Callable[[Path], list[dict[str, object]]]:
-    """Build a directory with the real kustomize."""
     program = tool("kustomize")
 
     def build(folder: Path) -> list[dict[str, object]]:
@@ -47,12 +46,10 @@ def kustomize(tool: Callable[[str], Path]) -> Callable[[Path], list[dict[str, ob
 
 @pytest.fixture(params=CLUSTERS, ids=lambda case: case[1])
 def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
-    """A cluster of a fixture."""
     return request.param
 
 
 def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[str, str, str]]:
-    """Return name, schedule and zone of CronJobs at work whose name begins with a verb."""
     return {
         (
             found["metadata"]["name"],
@@ -67,14 +64,12 @@ def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[st
 
 
 def runs(found: Iterable[tuple[str, str, str]], *, state: bool) -> Iterator[tuple[datetime, bool]]:
-    """Yield when schedules fire in a year, with what they lead to."""
     for _, schedule, zone in found:
         fired = controller.runs(schedule, zone, START - timedelta(days=40))
         yield from ((at, state) for at in takewhile(lambda at: at < END, fired))
 
 
 def opened(events: Iterable[tuple[datetime, bool]]) -> list[tuple[datetime, datetime]]:
-    """Return from when to when something is open that events open and close in turn."""
     found: list[tuple[datetime, datetime]] = []
     since: datetime | None = None
     for at, is_open in [*sorted(events), (END, False)]:
@@ -89,10 +84,7 @@ def opened(events: Iterable[tuple[datetime, bool]]) -> list[tuple[datetime, date
 def test_the_schedules_are_those_of_the_original(
     case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
-    """Migrated, rendered and built, a cluster has the CronJobs that it had.
-
-    With their names, schedules and zones.
-    """
+    """Migrated, rendered and built, a cluster has the CronJobs that it had."""
     fixture, cluster, path = case
     original = FIXTURES / fixture / "repository"
     assert program("", "migrate", original, "--output-dir", tmp_path / "out").code == 0

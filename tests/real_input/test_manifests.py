@@ -41,7 +41,6 @@ BESIDE_A_CAT = (
 
 @pytest.fixture(scope="session")
 def manifests(tool: Callable[[str], Path]) -> dict[str, list[Path]]:
-    """The files of each module, downloaded into the cache of this repository once."""
     assert tool("go")
     return {name: files(name) for name in MODULES}
 
@@ -63,7 +62,6 @@ def item(document: str) -> str:
 def run(
     *command: str | Path, stdin: str = "", folder: Path | None = None, **environment: str
 ) -> str:
-    """Run a program that must succeed, and return what it printed."""
     everything = {**os.environ, **environment}
     done = subprocess.run(
         command,
@@ -91,10 +89,7 @@ def test_T01_every_byte_of_every_item(manifests: dict[str, list[Path]], module: 
 
 
 def test_T03_plain_equals_sign_of_a_real_crd(manifests: dict[str, list[Path]]) -> None:
-    """The manifests hold the plain `=` that crashes a YAML 1.1 loader.
-
-    So passing them proves something.
-    """
+    """The manifests hold the plain `=` that crashes a YAML 1.1 loader."""
     texts = [
         path.read_text() for path in manifests["github.com/prometheus-operator/prometheus-operator"]
     ]
@@ -103,7 +98,6 @@ def test_T03_plain_equals_sign_of_a_real_crd(manifests: dict[str, list[Path]]) -
 
 @pytest.fixture
 def everything(manifests: dict[str, list[Path]]) -> dict[str, str]:
-    """Every manifest of every module under a name of its own."""
     found = {
         f"{number:02}-{path.name}": path
         for number, path in enumerate(path for m in manifests.values() for path in m)
@@ -115,10 +109,7 @@ def everything(manifests: dict[str, list[Path]]) -> dict[str, str]:
 def test_T09_through_kustomize(
     everything: dict[str, str], tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """kustomize builds CRDs with and without the function: no other line differs.
-
-    They are fifty and more, and 1.5 MB and more.
-    """
+    """kustomize builds CRDs with and without the function: no other line differs."""
     for name, text in everything.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "policy.yaml").write_text(POLICY)

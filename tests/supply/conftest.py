@@ -19,7 +19,6 @@ def tracked() -> list[str]:
 
 @pytest.fixture(scope="session")
 def tidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """A release from nothing but the tracked files."""
     sources = tmp_path_factory.mktemp("tidy")
     copy(tracked, sources, mode=0o644)
     return release(sources, {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "1"}, umask=0o022)
@@ -27,10 +26,7 @@ def tidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Releas
 
 @pytest.fixture(scope="session")
 def untidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """A release from another folder, with other modes and times.
-
-    And with files in it that nobody wants to ship.
-    """
+    """From another folder, with other modes and times, and files that nobody wants to ship."""
     sources = tmp_path_factory.mktemp("untidy") / "deeper" / "than the other"
     copy(reversed(tracked), sources, mode=0o600)
     for path in (

@@ -52,7 +52,6 @@ def _await(address: str) -> None:
 
 
 def push_manifest(registry: str, repository: str, config: bytes, tag: str) -> None:
-    """Put a manifest for one platform under a tag."""
     start = _send("POST", f"http://{registry}/v2/{repository}/blobs/uploads/", b"", "")
     _send("PUT", f"{start}&digest={digest(config)}", config, "application/octet-stream")
     described = {
@@ -65,7 +64,6 @@ def push_manifest(registry: str, repository: str, config: bytes, tag: str) -> No
 
 
 def digest(content: bytes) -> str:
-    """Return the digest of a blob."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
@@ -74,7 +72,6 @@ def _text(value: object) -> bytes:
 
 
 def _send(method: str, address: str, content: bytes, kind: str) -> str:
-    """Send a request, and return the `Location` that is answered."""
     headers = {"Content-Type": kind}
     request = Request(address, content, headers, method=method)  # noqa: S310 - loopback
     with urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback

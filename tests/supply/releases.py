@@ -14,8 +14,6 @@ EPOCH = "1790000000"
 
 @dataclass(frozen=True)
 class Release:
-    """What was built from one copy of the sources."""
-
     sources: Path
     wheel: Path
     sdist: Path
@@ -34,7 +32,6 @@ def copy(paths: Iterable[str], sources: Path, mode: int) -> None:
 def build(
     sources: Path, output: Path, *options: str, surroundings: Mapping[str, str], umask: int = 0o022
 ) -> None:
-    """Run the build backend."""
     command = [
         sys.executable,
         "-m",
@@ -53,7 +50,6 @@ def build(
 
 
 def release(sources: Path, surroundings: Mapping[str, str], umask: int) -> Release:
-    """Build the source archive, and the wheel from it."""
     output = sources.parent / f"{sources.name} built"
     build(sources, output, surroundings=surroundings, umask=umask)
     [wheel], [sdist] = output.glob("*.whl"), output.glob("*.tar.gz")

@@ -26,10 +26,7 @@ DIGEST = f"sha256:{'1' * 64}"
 
 
 def found(text: str) -> list[tuple[re.Match[str], str]]:
-    """Return what the preset finds in a file, as Renovate does, with how it writes it anew.
-
-    `matchStringsStrategy: recursive`: each pattern looks at what the one before has found.
-    """
+    """As with Renovate's `recursive`, a pattern looks at what the one before has found."""
     matches = []
     for manager in PRESET["customManagers"]:
         *outer, last = (one.replace("(?<", "(?P<") for one in manager["matchStrings"])
@@ -43,7 +40,6 @@ def found(text: str) -> list[tuple[re.Match[str], str]]:
 
 
 def replaced(text: str, value: str, digest: str) -> str:
-    """Return a file with every image at another tag and digest."""
     for match, template in found(text):
         new = template.replace("{{{depName}}}", match["depName"])
         new = new.replace("{{{newValue}}}", value).replace("{{{newDigest}}}", digest)
@@ -154,7 +150,6 @@ def test_the_entry_of_the_catalogue_is_whole() -> None:
 
 @pytest.fixture
 def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
-    """A registry on loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])

@@ -35,13 +35,11 @@ Found = subprocess.CompletedProcess[str]
 
 
 def run(program: Path, *arguments: str | Path, folder: Path = ROOT) -> Found:
-    """Run a linter."""
     command = [program, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def fits(tool: Tool, schema: str, *paths: Path) -> Found:
-    """Compare files with a schema."""
     return run(tool("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", *paths)
 
 
@@ -79,7 +77,6 @@ def test_actionlint_finds_nothing(tool: Tool) -> None:
 
 
 def audited(tool: Tool, *paths: Path) -> list[str]:
-    """Return what zizmor finds without asking a forge: the name of each finding and its file."""
     options = ("--offline", "--quiet", "--min-severity=medium", "--format=json")
     configuration = ("--config", ROOT / ".github/zizmor.yml")
     # Its exit code says how severe the worst finding is; the findings say that here.

@@ -68,13 +68,11 @@ OPTIONS_WITH_VALUE = {
 
 
 def read(path: str) -> str:
-    """Return the text of a file; empty for one that is not text."""
     return (ROOT / path).read_bytes().decode(errors="replace")
 
 
 @pytest.fixture(scope="session")
 def texts(tracked: list[str]) -> dict[str, str]:
-    """Everything that users or machines read as a hint, by path."""
     return {
         path: read(path)
         for path in tracked
@@ -84,7 +82,6 @@ def texts(tracked: list[str]) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def known() -> set[str]:
-    """The packages of others that are used here, each pinned."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     lines += re.findall(
         r"^[\w.-]+==[^ ]+", (ROOT / "requirements/tools.txt").read_text(), re.MULTILINE
@@ -93,7 +90,6 @@ def known() -> set[str]:
 
 
 def foreign(text: str, known: set[str]) -> Iterator[str]:
-    """Yield every installation that a text names and that is not allowed."""
     for pattern in (INSTALLS, RUNS):
         for match in pattern.finditer(text):
             tool, verb, rest = match["tool"], match.groupdict().get("verb", ""), match["rest"]
@@ -114,10 +110,7 @@ def foreign(text: str, known: set[str]) -> Iterator[str]:
 
 
 def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
-    """Return whether each thing that is installed is a path, or a package that is used here.
-
-    The packages are those of others.
-    """
+    """Each thing that is installed must be a path, or a package of others that is used here."""
     if tool in {"apt", "apt-get"}:
         return "krm" not in rest  # Debian's packages are signed by Debian
     if tool == "go":
@@ -130,10 +123,7 @@ def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
 
 
 def operands(rest: str) -> Iterator[str]:
-    """Yield the words of a command line that are no options, nor their values.
-
-    Words of prose after it end it.
-    """
+    """Yield the words of a command line that are no options, nor values, nor prose after it."""
     try:
         words = shlex.split(rest.replace("\\", " "), comments=True)
     except ValueError:
@@ -146,7 +136,6 @@ def operands(rest: str) -> Iterator[str]:
 
 
 def is_known(word: str, known: set[str]) -> bool:
-    """Return whether a word is a path, a variable of make or the shell, or a package of others."""
     if LOCAL.fullmatch(word) or word.startswith("$"):
         return True
     try:
@@ -203,8 +192,5 @@ def test_a_hint_that_can_be_taken_over_is_found(hint: str, known: set[str]) -> N
     ],
 )
 def test_a_hint_that_cannot_be_is_left_alone(hint: str, known: set[str]) -> None:
-    """Paths, packages that are used here, actions by commit.
-
-    And images that only this machine answers for.
-    """
+    """Paths, packages that are used here, actions by commit."""
     assert not list(foreign(f"Do this:\n\n{hint}\n", known))

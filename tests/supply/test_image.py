@@ -37,57 +37,46 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def labels(podman: Path, image: str) -> dict[str, str]:
-    """The labels of the image."""
     return labels_of(podman, image)
 
 
 @pytest.fixture(scope="module")
 def bom(podman: Path, image: str) -> str:
-    """The bill of materials, from where the label says that it lies."""
     return bom_of(podman, image)
 
 
 @pytest.fixture(scope="module")
 def installed(podman: Path, image: str) -> dict[str, tuple[str, int]]:
-    """What the image has beside its base: name, version, and how many licence texts."""
     return installed_in(podman, image)
 
 
 def labels_of(podman: Path, image: str) -> dict[str, str]:
-    """Return the labels of an image."""
     found: dict[str, str] = json.loads(inspect(podman, image, "{{json .Config.Labels}}"))
     return found
 
 
 def bom_of(podman: Path, image: str) -> str:
-    """Return the bill of materials of an image."""
     return output_of(podman, image, "/bin/cat", labels_of(podman, image)[LABEL])
 
 
 def installed_in(podman: Path, image: str) -> dict[str, tuple[str, int]]:
-    """Return the packages of Python in an image: name, version, and how many licence texts."""
     found = json.loads(output_of(podman, image, "/opt/krm-windows/bin/python3", "-c", INSTALLED))
     return {canonicalize_name(name): (version, texts) for name, (version, texts) in found.items()}
 
 
 def output_of(podman: Path, image: str, program: str, *arguments: str) -> str:
-    """Run a program of an image, without a network."""
     command = [podman, "run", "--rm", "--network=none", f"--entrypoint={program}", image]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
     return done.stdout
 
 
 def inspect(podman: Path, image: str, template: str) -> str:
-    """Return something of an image's description."""
     command = [podman, "image", "inspect", "--format", template, image]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_built_again_from_nothing_it_is_the_same_image(podman: Path, image: str) -> None:
-    """No layer of the first build is used, and the id is the same.
-
-    The id is a hash over all layers and settings.
-    """
+    """No layer of the first build is used."""
     again = f"{image}-again"
     build = ["env", f"IMAGE_TAG={again}", "bash", ROOT / ".ci/image", "--no-cache"]
     subprocess.run(build, capture_output=True, check=True)
@@ -129,7 +118,6 @@ def test_its_bill_of_materials_lists_all_that_is_in_it(
 def check_lists_all(
     podman: Path, image: str, bom: str, installed: dict[str, tuple[str, int]]
 ) -> None:
-    """Compare a bill of materials with what Python and dpkg say of the image."""
     components = json.loads(bom)["components"]
     by_kind: dict[str, dict[str, str]] = {}
     for component in components:
@@ -160,14 +148,12 @@ def test_its_labels_say_what_it_is(labels: dict[str, str], pins: dict[str, dict[
 
 
 def version() -> str:
-    """Return the version of the sources."""
     match = re.search(r'__version__ = "(.+)"', (ROOT / "krm_windows/__init__.py").read_text())
     assert match
     return match[1]
 
 
 def commands() -> Iterator[str]:
-    """Yield each command of the Dockerfile, its lines joined."""
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     for line in text.splitlines():
         if line.startswith("RUN "):
@@ -175,10 +161,7 @@ def commands() -> Iterator[str]:
 
 
 def test_nothing_is_fetched_without_a_hash() -> None:
-    """Every command that could reach an index demands hashes and wheels, or has no index.
-
-    Debian's Git, in the image of the service alone, is what apt verifies by its signatures.
-    """
+    """Every command that could reach an index demands hashes and wheels, or has no index."""
     fetching = [
         command
         for command in commands()

@@ -26,7 +26,6 @@ HASH = "$2b$04$OVd5G3tV13iGy4ZXWw6C/eR/ZG15r1hOo5e6/WP2qJa4DSv50nIMy"
 
 @pytest.fixture
 def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
-    """A registry on loopback that wants a password."""
     users = tmp_path / "htpasswd"
     users.write_text(f"{USER}:{HASH}\n")
     with socket.socket() as free:
@@ -39,7 +38,6 @@ def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def environment(address: str, tmp_path: Path) -> dict[str, str]:
-    """What the scripts find: a home in which nobody has signed in yet."""
     settings = tmp_path / "registries.conf"
     settings.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
     return {
@@ -55,14 +53,12 @@ def environment(address: str, tmp_path: Path) -> dict[str, str]:
 
 
 def script(job: str, address: str) -> str:
-    """Return the script of a job that pushes, with our registry in place of GitHub's."""
     [found] = [step["run"] for step in JOBS[job]["steps"] if "podman" in step.get("run", "")]
     assert "ghcr.io" in found
     return str(found).replace("ghcr.io", address)
 
 
 def run(text: str, folder: Path, environment: dict[str, str]) -> None:
-    """Run a script as `shell: bash` does, and see it succeed."""
     (folder / "script.sh").write_text(text)
     done = subprocess.run(
         [*GITHUB_BASH, "script.sh"],
@@ -76,7 +72,6 @@ def run(text: str, folder: Path, environment: dict[str, str]) -> None:
 
 
 def pushed(base: str, folder: Path, environment: dict[str, str]) -> None:
-    """Push what the job `image` pushes on two machines: small images, one for each platform."""
     (folder / "bom").write_text(BOM)
     keys = {**environment, "REGISTRY_AUTH_FILE": str(folder / "keys")}
     host = environment["IMAGE"].partition("/")[0]

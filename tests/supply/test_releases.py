@@ -25,16 +25,12 @@ MADE = {"PKG-INFO"}
 
 
 def members(sdist: Path) -> dict[str, tarfile.TarInfo]:
-    """Return what a source archive has, by path below its one folder."""
     with tarfile.open(sdist) as archive:
         return {member.name.split("/", 1)[1]: member for member in archive.getmembers()}
 
 
 def test_the_same_sources_are_the_same_bytes(tidy: Release, untidy: Release) -> None:
-    """Whatever the folder, umask, time zone, locale, hash seed and strays.
-
-    And whatever the order and times of files.
-    """
+    """Whatever the folder, umask, time zone, locale, hash seed, strays, and the order of files."""
     assert tidy.wheel.name == untidy.wheel.name
     assert tidy.wheel.read_bytes() == untidy.wheel.read_bytes()
     assert tidy.sdist.read_bytes() == untidy.sdist.read_bytes()
@@ -53,10 +49,7 @@ def test_other_sources_are_other_bytes(tidy: Release, tmp_path: Path) -> None:
 def test_the_source_archive_has_what_git_has_and_nothing_else(
     untidy: Release, tracked: list[str]
 ) -> None:
-    """Built where strays lie about.
-
-    Our package, the function's description, and a few named files.
-    """
+    """Built where strays lie about."""
     shipped = {path for path in tracked if path.startswith(("krm_windows/", "function-config/"))}
     assert set(members(untidy.sdist)) == shipped | TOP_LEVEL | MADE
 
@@ -124,10 +117,7 @@ def test_the_wheel_works_alone(untidy: Release, tmp_path: Path) -> None:
 
 
 def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
-    """`make dist` in a clone with changes and strays.
-
-    Wheel, archive, SBOM and checksums of what is committed.
-    """
+    """In a clone with changes and strays."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
     first, second = tmp_path / "first", tmp_path / "second"
@@ -205,18 +195,15 @@ def test_the_wheel_is_enough_for_a_bare_environment(tmp_path: Path) -> None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run Git, and return what it prints."""
     command = ["git", "-C", folder, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def append(path: Path, text: str) -> None:
-    """Add to the end of a file."""
     path.write_text(path.read_text() + text)
 
 
 def dist(clone: Path, output: Path, *, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Make a release of a clone's commit."""
     command = [sys.executable, "-m", "supply.dist", "--output", output]
     environment = {**os.environ, "PYTHONPATH": str(clone / ".ci")}
     return subprocess.run(

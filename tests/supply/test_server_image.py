@@ -50,7 +50,6 @@ NOT_YET = 3
 
 @pytest.fixture(scope="module")
 def installed(podman: Path, server_image: str) -> dict[str, tuple[str, int]]:
-    """What the image has beside its base."""
     return installed_in(podman, server_image)
 
 
@@ -104,10 +103,7 @@ def test_it_says_what_it_is(podman: Path, server_image: str) -> None:
 
 
 def test_built_again_from_nothing_it_is_the_same_image(podman: Path, server_image: str) -> None:
-    """No layer of the first build is used; on one day of Debian all layers are the same.
-
-    Not so the id: the history names the stages before, which have ids of their own.
-    """
+    """No layer of the first build is used."""
     again = f"{server_image}-again"
     build = ["env", f"IMAGE_TAG={again}", "bash", ROOT / ".ci/image", "server", "--no-cache"]
     subprocess.run(build, capture_output=True, check=True)
@@ -121,7 +117,6 @@ def test_built_again_from_nothing_it_is_the_same_image(podman: Path, server_imag
 
 @pytest.fixture
 def volume(podman: Path, server_image: str, tmp_path: Path) -> Path:
-    """A volume with a clone and a place for temporary files, of nobody."""
     repository = tmp_path / "theirs"
     repository.mkdir()
     (tmp_path / "tmp").mkdir()
@@ -147,7 +142,6 @@ def volume(podman: Path, server_image: str, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def container(podman: Path, server_image: str, volume: Path) -> Iterator[str]:
-    """The service in a container that may do nothing but write to its volume."""
     mount = f"--volume={volume}:/data"
     serving = ["--repo=/data/repository", "--host=0.0.0.0"]
     behind = "--env=KRM_WINDOWS_TLSBYPROXY=true"

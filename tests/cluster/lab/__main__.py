@@ -21,7 +21,6 @@ _AT_ONCE = 24  # tests, on a machine of their own
 
 
 def up() -> None:
-    """Bring up a cluster that stays."""
     machine.create(tied=False)
     fill()
 
@@ -40,7 +39,6 @@ def fill() -> None:
 
 
 def inside() -> None:
-    """Be what `fill` starts inside the machine."""
     machine.furnish()
     pki.make()
     for part in (control_plane, node, origins, flux):
@@ -54,17 +52,13 @@ def inside() -> None:
 
 
 def run(*command: str) -> int:
-    """Run a program inside, kubectl and KUBECONFIG set for it; return its exit code."""
     paths = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, **private(), "KUBECONFIG": str(ADMIN), "PATH": paths}
     return subprocess.run(machine.inside(*command), env=environment, check=False).returncode
 
 
 def test(*options: str) -> int:
-    """Run the tests.
-
-    First those that may run side by side, then those that break what the others need.
-    """
+    """First those that may run side by side, then those that break what the others need."""
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no test is skipped
     several = os.environ.get("E2E_AT_ONCE", str(_AT_ONCE // pace()))
     at_once = ["--numprocesses", several, "--dist", "load", "--maxschedchunk", "1"]
@@ -87,12 +81,10 @@ def test(*options: str) -> int:
 
 
 def measure(*_: str) -> int:
-    """Measure edges and runs."""
     return run(sys.executable, "-m", "measure")
 
 
 def all_of_it(task: Callable[..., int], *options: str) -> int:
-    """Build, bring up, do the task, and take down, whatever happens meanwhile."""
     build.build()
     images.build()
     machine.create(tied=True)
@@ -108,7 +100,6 @@ def all_of_it(task: Callable[..., int], *options: str) -> int:
 
 
 def main(command: str, *arguments: str) -> int:
-    """Do what is asked; the exit code is that of what was run, 1 where the lab itself failed."""
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)
     )  # so that what is up is taken down

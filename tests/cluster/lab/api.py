@@ -41,18 +41,13 @@ GROUPS = {
 
 
 class ApiError(Exception):
-    """The API server refused: `status` is its HTTP status."""
-
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
 
 
 class Api:
-    """One caller: the administrator, or whoever a bearer token belongs to.
-
-    Connections are kept, one a thread.
-    """
+    """The administrator, or whom a bearer token belongs to. Connections are kept, one a thread."""
 
     def __init__(self, token: str | None = None) -> None:
         self._tls = ssl.create_default_context(cafile=PKI / "ca.crt")
@@ -62,24 +57,18 @@ class Api:
         self._kept = threading.local()
 
     def close(self) -> None:
-        """Close this thread's connection."""
         self._connection().close()
 
     @staticmethod
     def unreachable() -> bool:
-        """Say whether nobody listens.
-
-        This process is not in the cluster's network, or there is no cluster.
-        """
+        """There is no cluster, or this process is not in its network."""
         with socket.socket() as probe:
             return probe.connect_ex((API, API_PORT)) != 0
 
     def get(self, plural: str, namespace: str, name: str) -> Object:
-        """Return an object; raise `ApiError`."""
         return self.ask("GET", path(plural, namespace, name))
 
     def find(self, plural: str, namespace: str, name: str) -> Object | None:
-        """Return an object, None where there is none."""
         try:
             return self.get(plural, namespace, name)
         except ApiError as error:
@@ -88,36 +77,31 @@ class Api:
             return None
 
     def items(self, plural: str, namespace: str | None = None, **query: str) -> list[Object]:
-        """Return all objects of a kind, of one namespace or of all."""
         items: list[Object] = self.ask(
             "GET", f"{path(plural, namespace)}?{urllib.parse.urlencode(query)}"
         )["items"]
         return items
 
     def create(self, plural: str, namespace: str | None, body: Object) -> Object:
-        """Create an object."""
         return self.ask("POST", path(plural, namespace), body)
 
     def patch(
         self, plural: str, namespace: str, name: str, body: Object, manager: str = "test"
     ) -> Object:
-        """Apply a JSON merge patch as the given field manager; `name/status` is a subresource."""
+        """`name/status` is a subresource."""
         return self.ask("PATCH", f"{path(plural, namespace, name)}?fieldManager={manager}", body)
 
     def apply(
         self, plural: str, namespace: str, body: Object, manager: str, *, force: bool = True
     ) -> Object:
-        """Apply on the server (server-side apply) as the given field manager."""
         name = body["metadata"]["name"]
         where = f"{path(plural, namespace, name)}?fieldManager={manager}&force={str(force).lower()}"
         return self.ask("PATCH", where, body, "apply-patch+yaml")
 
     def json_patch(self, plural: str, namespace: str, name: str, *operations: Object) -> Object:
-        """Apply a JSON patch (RFC 6902)."""
         return self.ask("PATCH", path(plural, namespace, name), list(operations), "json-patch+json")
 
     def delete(self, plural: str, namespace: str | None, name: str) -> None:
-        """Delete an object, what it owns in the background."""
         self.ask("DELETE", f"{path(plural, namespace, name)}?propagationPolicy=Background")
 
     def ask(
@@ -127,11 +111,7 @@ class Api:
         body: Object | list[Object] | None = None,
         content: str = "merge-patch+json",
     ) -> Object:
-        """Send a request and return the answer.
-
-        Raises `ApiError` for a refusal, `OSError` where nobody answers. `content` is the type of a
-        patch.
-        """
+        """Raise `ApiError` for a refusal, `OSError` for no answer. `content` is of a patch."""
         headers = {
             **self._headers,
             "Content-Type": f"application/{content if method == 'PATCH' else 'json'}",
@@ -163,10 +143,7 @@ class Api:
 
 
 def path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
-    """Return the path of a kind, in a namespace or not, or of one object.
-
-    `plural` may be `group/version/plural`.
-    """
+    """`plural` may be `group/version/plural`."""
     group, _, short = plural.rpartition("/")
     root = f"apis/{group}" if group else GROUPS[plural]
     inside = f"/namespaces/{namespace}" if namespace else ""

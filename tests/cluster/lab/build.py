@@ -33,7 +33,6 @@ PROGRAMS = {
 
 
 def build() -> None:
-    """Build every program that is not there yet at its pinned version, and say so."""
     for name, (module, package, version) in PROGRAMS.items():
         stamp = BIN / f".{name}-{version}"
         if not stamp.exists():
@@ -66,10 +65,7 @@ def _build(name: str, module: str, package: str) -> None:
 
 
 def module_folder(module: str, version: str) -> str:
-    """Return the folder of a Go module's sources.
-
-    They are brought to the module cache if they are not there.
-    """
+    """The sources are brought to the module cache if they are not there."""
     command = ["go", "mod", "download", "-json", f"{module}@v{version.removeprefix('v')}"]
     answer = run(*command, cwd="/", env=_environment())
     return next(line.split('"')[3] for line in answer.splitlines() if '"Dir"' in line)

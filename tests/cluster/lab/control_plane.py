@@ -11,7 +11,6 @@ _READY = answers(BIN / "kubectl", "--kubeconfig", ADMIN, "get", "--raw", "/ready
 
 
 def up() -> None:
-    """Start all of it, and return once namespaces get their service account."""
     etcd()
     api_server()
     controller_manager()
@@ -41,7 +40,6 @@ def etcd() -> None:
 
 
 def api_server() -> None:
-    """Start the API server, with RBAC and the usual admission, and return once it is ready."""
     flags = {
         "etcd-servers": _ETCD,
         "bind-address": "0.0.0.0",  # noqa: S104 - within the lab's own network
@@ -71,7 +69,6 @@ def api_server() -> None:
 
 
 def controller_manager() -> None:
-    """Start the controllers, those of CronJobs and Jobs among them."""
     own = RUN / "controller-manager.kubeconfig"
     flags = {
         "kubeconfig": own,
@@ -89,7 +86,6 @@ def controller_manager() -> None:
 
 
 def scheduler() -> None:
-    """Start the scheduler."""
     own = RUN / "scheduler.kubeconfig"
     flags = {"kubeconfig": own, "authentication-kubeconfig": own, "authorization-kubeconfig": own}
     start(

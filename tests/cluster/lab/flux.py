@@ -17,10 +17,7 @@ _PORTS = {
 
 
 def up() -> None:
-    """Install every CRD of the pinned modules; start the Git server and Flux.
-
-    Waits for all of Flux's controllers.
-    """
+    """Install every CRD of the pinned modules; start the Git server and Flux."""
     definitions()
     GIT.mkdir(parents=True)
     # For Flux, which is beside the cluster, and for Pods, which reach nothing but the neighbour.
@@ -34,7 +31,6 @@ def up() -> None:
 
 
 def definitions() -> None:
-    """Apply the CRDs that the modules carry."""
     for module, pin in PINS["cluster"]["definitions"].items():
         folders = [
             Path(build.module_folder(module, pin["version"]), folder) for folder in pin["folders"]
@@ -61,7 +57,6 @@ def source_controller() -> None:
 
 
 def kustomize_controller() -> None:
-    """Start kustomize-controller."""
     _controller("kustomize-controller")
 
 
@@ -87,5 +82,4 @@ def _controller(name: str, *flags: str) -> None:
 
 
 def kubectl(*arguments: str) -> str:
-    """Run kubectl as the cluster's administrator and return what it printed."""
     return run(BIN / "kubectl", "--kubeconfig", ADMIN, *arguments)

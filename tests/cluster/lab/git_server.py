@@ -12,11 +12,9 @@ class Backend(BaseHTTPRequestHandler):
     """Hands every request to `git http-backend`, which speaks CGI."""
 
     def do_GET(self) -> None:
-        """Answer a request for references."""
         self._answer()
 
     def do_POST(self) -> None:
-        """Answer a request for objects."""
         self._answer()
 
     def _answer(self) -> None:

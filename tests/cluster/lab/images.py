@@ -33,7 +33,6 @@ PINNED = {
 
 
 def build() -> None:
-    """Make every archive that is not there yet, and those of our own images from the sources."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     made = {"gate": _gate, "kubectl": _program, "pause": _program}
     for name, make in made.items():
@@ -59,10 +58,7 @@ def archive(name: str) -> Path:
 
 
 def _gate(name: str, tag: str) -> None:
-    """Save the function's base image under the name of the gate's.
-
-    It carries Python and tzdata.
-    """
+    """The function's base image carries Python and tzdata, as the gate's does."""
     base = PINS["image"]["base"]
     run("podman", "tag", base, tag)
     _save(name, tag)
@@ -71,10 +67,7 @@ def _gate(name: str, tag: str) -> None:
 
 
 def _ours(name: str, *target: str) -> None:
-    """Build an image of ours; it is saved where it is another than the one before.
-
-    Other tests that run meanwhile build it, too: one does, the others wait for it.
-    """
+    """Other tests that run meanwhile build it, too: one does, the others wait for it."""
     with (ROOT / ".cache/image.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         subprocess.run(["bash", ROOT / ".ci/image", *target], check=True)
@@ -86,7 +79,6 @@ def _ours(name: str, *target: str) -> None:
 
 
 def _program(name: str, tag: str) -> None:
-    """Make an image of one static program, found on its PATH."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree/bin")
         tree.mkdir(parents=True)

@@ -11,7 +11,6 @@ from lab.settings import LOGS
 
 
 def keep() -> None:
-    """Link what is new, once a second, for ever."""
     kept = LOGS / "jobs"
     kept.mkdir(exist_ok=True)
     while True:

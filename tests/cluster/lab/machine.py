@@ -88,7 +88,6 @@ def create(*, tied: bool) -> None:
 
 
 def furnish() -> None:
-    """Lay network and folders; to be called inside."""
     _cover()
     _keep_parameters()
     for folder in _FRESH:
@@ -142,7 +141,6 @@ def covered(root: Path, folders: Sequence[Path] = _COVERED) -> list[Path]:
 
 
 def _cover() -> None:
-    """Lay the layers."""
     layers = RUN / "layers"
     layers.mkdir()
     run("mount", "-t", "tmpfs", "tmpfs", layers)
@@ -155,10 +153,7 @@ def _cover() -> None:
 
 
 def _keep_parameters() -> None:
-    """Let the kubelet set files that look like the kernel's parameters.
-
-    Of the real ones only those of the network can be set.
-    """
+    """Of the real parameters only those of the network can be set: files replace the others."""
     copies = RUN / "parameters"
     copies.mkdir()
     for folder in ("/proc/sys", "/proc/sys/net"):
@@ -172,15 +167,11 @@ def _keep_parameters() -> None:
 
 
 def strays() -> list[str]:
-    """Return the addresses that Pods have sent packets to; to be called inside.
-
-    Those of the API server and of the neighbour are left out.
-    """
+    """Return where Pods have sent packets to, other than the API server and the neighbour."""
     return re.findall(r"^src=(\S+)", _STRAYS.read_text(), re.MULTILINE)
 
 
 def forget_strays() -> None:
-    """Remember none of them any more."""
     _STRAYS.write_text("/")
 
 
@@ -204,10 +195,7 @@ def _watch() -> None:
 
 
 def hold(*, tied: bool) -> None:
-    """Be the first process of the namespaces: reap, and wait for the end.
-
-    Where it is `tied`, also for the end of standard input.
-    """
+    """Be the first process of the namespaces; where it is `tied`, until standard input ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     if tied:
@@ -217,7 +205,6 @@ def hold(*, tied: bool) -> None:
 
 
 def inside(*command: str | Path) -> Sequence[str | Path]:
-    """Return the command that runs `command` inside."""
     if (pid := _inner()) is None:
         raise LabError("no cluster is up")
     return [
@@ -232,10 +219,7 @@ def inside(*command: str | Path) -> Sequence[str | Path]:
 
 
 def destroy() -> None:
-    """End the holder, and with it everything inside.
-
-    Removes its cgroups and all files but logs and what was built.
-    """
+    """End the holder, and with it everything inside. Logs and what was built stay."""
     if (inner := _inner()) is not None:
         os.kill(holder(), signal.SIGKILL)
         until("every process of the lab ended", lambda: not alive(inner))
@@ -247,10 +231,7 @@ def destroy() -> None:
 
 
 def clean_up_after(pid: int) -> None:
-    """Wait until the process that started this one has ended, however it did.
-
-    Then take down the lab of this holder.
-    """
+    """Wait until the process that started this one has ended, however it did."""
     sys.stdin.read()
     if _HOLDER.exists() and holder() == pid:
         destroy()
@@ -291,7 +272,6 @@ def _cgroups() -> list[Path]:
 
 
 def _make_cgroups() -> None:
-    """Make the lab's part of the cgroup tree, with every controller that there is."""
     for tree in _cgroups():
         controllers = tree.with_name("cgroup.controllers")
         if controllers.exists():
@@ -305,10 +285,7 @@ def _make_cgroups() -> None:
 
 
 def _return_controllers() -> None:
-    """Take back which controllers the machine's root gives to cgroups below it.
-
-    Only those that the lab had it give are taken back.
-    """
+    """Only those that the lab had the root give to cgroups below it are taken back."""
     names = _ADDED_CONTROLLERS.read_text().split() if _ADDED_CONTROLLERS.exists() else []
     for tree in _cgroups():
         delegated = tree.with_name("cgroup.subtree_control")
@@ -317,7 +294,6 @@ def _return_controllers() -> None:
 
 
 def _removed(folder: Path) -> bool:
-    """Remove a cgroup if its last process is gone, and say whether it is gone itself."""
     with suppress(OSError):
         folder.rmdir()
     return not folder.exists()

@@ -93,7 +93,6 @@ _BRIDGE = {
 
 
 def up() -> None:
-    """Start the node, load every image, and return once it is Ready."""
     (_NODE / "cni").mkdir(parents=True)
     (_NODE / "containerd.toml").write_text(_CONTAINERD)
     (_NODE / "cni/10-lab.conflist").write_text(json.dumps(_BRIDGE))
@@ -111,7 +110,6 @@ def up() -> None:
 
 
 def kubelet() -> None:
-    """Start the kubelet."""
     folders = [f"--root-dir={_NODE / 'kubelet'}", f"--cert-dir={_NODE / 'kubelet-pki'}"]
     files = [f"--config={_NODE / 'kubelet.yaml'}", f"--kubeconfig={RUN / 'kubelet.kubeconfig'}"]
     start(

@@ -27,7 +27,6 @@ Files = Mapping[str, str]
 
 
 def up() -> None:
-    """Start both servers, and return once they answer."""
     settings = {
         "version": 0.1,
         "log": {"accesslog": {"disabled": True}},
@@ -42,7 +41,6 @@ def up() -> None:
 
 
 def push(repository: str, tag: str, files: Files) -> None:
-    """Push files as an artifact of Flux (OCI distribution specification 1.1)."""
     config, layer = b"{}", _archive(files)
     parts = [(_CONFIG, config), (_CONTENT, layer)]
     described = [
@@ -62,7 +60,6 @@ def push(repository: str, tag: str, files: Files) -> None:
 
 
 def put(bucket: str, files: Mapping[str, bytes]) -> None:
-    """Put objects into a bucket, which is made if it is not there."""
     if bucket not in _buckets():
         _send("PUT", f"http://{S3}/{bucket}")
     for name, content in files.items():
@@ -70,10 +67,7 @@ def put(bucket: str, files: Mapping[str, bytes]) -> None:
 
 
 def publish_chart(bucket: str, *versions: str) -> None:
-    """Publish a chart in these versions; each installs a ConfigMap with its version.
-
-    The bucket is its repository.
-    """
+    """The bucket is the repository. Each version installs a ConfigMap with its number."""
     archives = {version: _archive(_chart(version)) for version in versions}
     entries = [
         {
@@ -134,7 +128,6 @@ def _buckets() -> list[str]:
 def _send(
     method: str, address: str, body: bytes = b"", kind: str = "application/octet-stream"
 ) -> Mapping[str, str]:
-    """Send a request and return the headers of the answer; raises `OSError` for a refusal."""
     headers = {"Content-Type": kind}
     # Both are asked on the loopback.
     request = urllib.request.Request(address, body, headers, method=method)  # noqa: S310

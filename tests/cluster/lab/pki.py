@@ -23,10 +23,6 @@ _CERTIFICATES = {
 
 
 def make() -> None:
-    """Make the authority, the key of service accounts, and all certificates.
-
-    Every component gets a certificate and a kubeconfig.
-    """
     PKI.mkdir(parents=True, exist_ok=True)
     authority = ["-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=lab"]
     _openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *authority)

@@ -28,7 +28,6 @@ class LabError(Exception):
 
 
 def run(*command: str | Path, **options: object) -> str:
-    """Run a command to its end and return what it printed; raise `LabError` with its complaint."""
     done = subprocess.run(  # type: ignore[call-overload]
         command, capture_output=True, text=True, check=False, **options
     )
@@ -46,7 +45,6 @@ def start(
     environment: Mapping[str, str] | None = None,
     stdin: int = subprocess.DEVNULL,
 ) -> None:
-    """Start a process that lasts, its output in `logs/NAME.log`, its id under `pids`."""
     LOGS.mkdir(parents=True, exist_ok=True)
     PIDS.mkdir(parents=True, exist_ok=True)
     with (LOGS / f"{name}.log").open("ab") as log:
@@ -71,15 +69,11 @@ def pace() -> int:
 
 
 def private() -> dict[str, str]:
-    """Return the variables that keep programs from a person's home and from /tmp.
-
-    kubectl and Helm would write into the home; /tmp is the machine's.
-    """
+    """kubectl and Helm would write into the home; /tmp is the machine's."""
     return {"HOME": str(TEMPORARY), "TMPDIR": str(TEMPORARY)}
 
 
 def stop(name: str) -> None:
-    """End the process of that name, and return when it has ended."""
     pid = int((PIDS / name).read_text())
     os.kill(pid, signal.SIGTERM)
     until(f"{name} ended", lambda: not alive(pid))
@@ -103,5 +97,4 @@ def until(what: str, holds: Callable[[], bool]) -> None:
 
 
 def answers(*command: str | Path) -> Callable[[], bool]:
-    """Return a question that holds once a command succeeds."""
     return lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0
