@@ -1,7 +1,4 @@
-"""The environment of an end-to-end test.
-
-A namespace, a Git repository that Flux delivers into it, and waiting.
-"""
+"""The environment of an end-to-end test."""
 
 import json
 import os

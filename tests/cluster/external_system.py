@@ -1,7 +1,4 @@
-"""An external system with a maintenance flag, which hooks call.
-
-A small HTTP service beside the cluster.
-"""
+"""An external system with a maintenance flag, which hooks call."""
 
 import time
 from dataclasses import dataclass, field

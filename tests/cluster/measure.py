@@ -1,7 +1,4 @@
-"""`make bench-cluster`: how long edges take, and what runs cost.
-
-An edge takes until all targets are patched; there is one of 1,000 targets, too.
-"""
+"""`make bench-cluster`: how long edges take, and what runs cost."""
 
 import os
 import statistics

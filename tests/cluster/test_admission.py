@@ -1,7 +1,4 @@
-"""The admission policies on the real API server.
-
-The gate works, its account can do nothing else, and nobody forges.
-"""
+"""The admission policies on the real API server."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,4 @@
-"""At the edge: no uplink, no DNS, no registry, and here no Git either.
-
-The cluster of the tests has none of the first three; these tests cut off Git, too.
-"""
+"""At the edge: no uplink, no DNS, no registry, and here no Git either."""
 
 import os
 from collections.abc import Iterator

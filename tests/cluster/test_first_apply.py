@@ -1,7 +1,4 @@
-"""A target that was never applied: a new cluster starts although it is closed.
-
-It does not where it is configured to wait.
-"""
+"""A target that was never applied: a new cluster starts although it is closed."""
 
 from environment import APPS, INTERVAL, Environment, eventually, far_window, throughout
 from test_policies import CLOSED

@@ -1,7 +1,4 @@
-"""Hooks: an external system is in maintenance while changes may reach the cluster.
-
-That holds whatever fails or comes late.
-"""
+"""Hooks: an external system is in maintenance while changes may reach the cluster."""
 
 import json
 from collections.abc import Callable, Iterator

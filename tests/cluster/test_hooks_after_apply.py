@@ -1,7 +1,4 @@
-"""A hook that checks what was applied: it closes again where that is not well.
-
-The gate finds out in its runs, which a test starts as the CronJob does.
-"""
+"""A hook that checks what was applied: it closes again where that is not well."""
 
 import json
 

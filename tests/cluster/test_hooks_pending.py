@@ -1,7 +1,4 @@
-"""Hooks with `onlyIf: Pending`: nobody is put into maintenance for nothing.
-
-The application comes from a source of its own: that of the policy has a commit for every edit.
-"""
+"""Hooks with `onlyIf: Pending`: nobody is put into maintenance for nothing."""
 
 import subprocess
 

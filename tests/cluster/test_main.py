@@ -1,7 +1,4 @@
-"""The main test: a commit waits for the window, and is applied by it with no hand.
-
-The next one waits again.
-"""
+"""The main test: a commit waits for the window, and is applied by it with no hand."""
 
 import pytest
 from environment import (

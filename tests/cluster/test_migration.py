@@ -1,7 +1,4 @@
-"""From CronJobs with kubectl to a policy, where no file has Flux's objects.
-
-They were made by hand.
-"""
+"""From CronJobs with kubectl to a policy, where no file has Flux's objects."""
 
 import shutil
 import subprocess

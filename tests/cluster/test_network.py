@@ -1,7 +1,4 @@
-"""What Pods ask of the network.
-
-Runs after the others, so that it sees every run that they caused.
-"""
+"""What Pods ask of the network; runs after the others, so that it sees all of their runs."""
 
 import pytest
 from environment import Environment, eventually, far_window

@@ -1,7 +1,4 @@
-"""What the windows rely on fails.
-
-The tests of this module stop a component of the cluster, and run alone.
-"""
+"""What the windows rely on fails."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

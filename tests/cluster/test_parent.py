@@ -1,7 +1,4 @@
-"""The Kustomization that delivers the targets reconciles all the time.
-
-What it takes back, and what holds.
-"""
+"""The Kustomization that delivers the targets reconciles all the time."""
 
 import subprocess
 

@@ -1,7 +1,4 @@
-"""`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone.
-
-By what Flux's own controllers note of a commit, of an OCI artifact, and of a chart.
-"""
+"""`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone."""
 
 from environment import PARENT, Environment, Object, eventually
 from lab import origins

@@ -1,7 +1,4 @@
-"""Several policies: one target has one policy.
-
-Where two are forced onto it, the closed one wins.
-"""
+"""Several policies: one target has one policy."""
 
 import shutil
 import subprocess

@@ -1,7 +1,4 @@
-"""Quotas, limit ranges and images that keep Pods from starting.
-
-What fits runs, what does not is named in `status`.
-"""
+"""Quotas, limit ranges and images that keep Pods from starting."""
 
 import json
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Least privilege, as the API server sees it.
-
-It is asked with the token of the emitted account itself.
-"""
+"""Least privilege, as the API server sees it."""
 
 from collections.abc import Callable, Collection, Iterator
 

@@ -1,7 +1,4 @@
-"""Sources other than Git, and Helm, with Flux's own controllers.
-
-What they bring waits for the window.
-"""
+"""Sources other than Git, and Helm, with Flux's own controllers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""`krm-windows status` on the real cluster.
-
-By the kubectl of an administrator, and of somebody without rights.
-"""
+"""`krm-windows status` on the real cluster."""
 
 import json
 from pathlib import Path

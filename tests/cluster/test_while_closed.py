@@ -1,7 +1,4 @@
-"""What Flux leaves undone while a target is closed, and what it does at the opening.
-
-The facts of docs/explanation/while-closed.md.
-"""
+"""What Flux leaves undone while a target is closed, and what it does at the opening."""
 
 from environment import (
     APPS,

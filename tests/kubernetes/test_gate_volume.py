@@ -1,7 +1,4 @@
-"""The gate program as a Pod finds it.
-
-Taken from the emitted ConfigMap, laid out as the kubelet lays out a volume.
-"""
+"""The gate program as a Pod finds it."""
 
 import json
 import subprocess
@@ -99,34 +96,3 @@ def test_a_timetable_it_does_not_know_is_closed(python: Python, volume: Path) ->
         timetable.write_text(whole)
     assert done.returncode == 1
     assert json.loads(done.stdout.splitlines()[-1])["open"] is False
-
-
-@pytest.mark.slow
-def test_the_image_decides_by_the_timetable_alone(
-    podman: Path, image: str, tmp_path: Path, emitted: dict[str, dict[str, Any]]
-) -> None:
-    """With `program: Image`: the command of the Job, on what its ConfigMap holds."""
-    policy = POLICY.read_text() + f"  actuator: {{program: Image, image: 'i@sha256:{'0' * 64}'}}\n"
-    (tmp_path / "policy.yaml").write_text(policy)
-    folder = tmp_path / "windows"
-    assert main(["render", str(tmp_path / "policy.yaml"), "--output-dir", str(folder)]) == 0
-    [job, config_map] = (
-        yaml.safe_load(next(folder.glob(f"{kind}_*.yaml")).read_text())
-        for kind in ("job", "configmap")
-    )
-    volume = tmp_path / "gate"
-    volume.mkdir(mode=0o755)
-    for key, text in config_map["data"].items():
-        (volume / key).write_text(text)
-    table = emitted["ConfigMap"]["data"]["timetable.json"]
-    assert config_map["data"]["timetable.json"] == table
-    [container] = job["spec"]["template"]["spec"]["containers"]
-    program, *arguments = container["command"]
-    hardened = ["--read-only", "--network=none", "--user=65532:65532", "--cap-drop=all"]
-    mount = f"--volume={volume}:/gate:ro"
-    run = [podman, "run", "--rm", *hardened, mount, f"--entrypoint={program}", image, *arguments]
-    for instant, wanted in MOMENTS.items():
-        done = subprocess.run([*run, "--at", instant], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        line = json.loads(done.stdout)
-        assert (line["open"], line["rules"]) == wanted

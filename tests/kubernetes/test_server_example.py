@@ -1,16 +1,9 @@
 """The deployment of the service is what Kubernetes takes, and no more than it needs."""
 
 import argparse
-import subprocess
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 
-import kubernetes_validate
-import pytest
-import yaml
-from effort import mostly_slow
-from restricted import RELEASES, ROOT, Object, breaches
+from restricted import ROOT, Object, breaches
 
 from krm_windows.cli import serve
 from krm_windows.service import settings
@@ -18,59 +11,43 @@ from krm_windows.service import settings
 FOLDER = ROOT / "examples/server"
 
 
-@pytest.fixture(scope="module")
-def objects(tool: Callable[[str], Path]) -> list[Object]:
-    command = [tool("kustomize"), "build", FOLDER]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
-
-
-def pod_of(objects: list[Object]) -> Object:
-    [deployment] = [each for each in objects if each["kind"] == "Deployment"]
+def pod_of(server: list[Object]) -> Object:
+    [deployment] = [each for each in server if each["kind"] == "Deployment"]
     found: Object = deployment["spec"]["template"]["spec"]
     return found
 
 
-@pytest.mark.parametrize("release", mostly_slow(RELEASES, every=len(RELEASES) - 1))
-def test_strict_schema(objects: list[Object], release: str) -> None:
-    """Every object satisfies the release's schema, without a field that it does not know."""
-    for found in objects:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the validator's own open files
-            kubernetes_validate.validate(found, release, strict=True)
-
-
-def test_its_pod_is_restricted(objects: list[Object]) -> None:
+def test_its_pod_is_restricted(server: list[Object]) -> None:
     """By the Pod Security Standards, which its namespace enforces; and its root is read-only."""
-    pod = pod_of(objects)
+    pod = pod_of(server)
     assert list(breaches(pod)) == []
     assert pod["automountServiceAccountToken"] is False
     for container in [*pod["initContainers"], *pod["containers"]]:
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         assert container["resources"]["limits"]["memory"]
-    [namespace] = [each for each in objects if each["kind"] == "Namespace"]
+    [namespace] = [each for each in server if each["kind"] == "Namespace"]
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-def test_it_writes_to_one_volume(objects: list[Object]) -> None:
+def test_it_writes_to_one_volume(server: list[Object]) -> None:
     """All others are mounted read-only, in both containers."""
-    pod = pod_of(objects)
+    pod = pod_of(server)
     for container in [*pod["initContainers"], *pod["containers"]]:
         writable = {each["name"] for each in container["volumeMounts"] if not each.get("readOnly")}
         assert writable == {"data"}
 
 
-def test_it_holds_no_secret(objects: list[Object]) -> None:
+def test_it_holds_no_secret(server: list[Object]) -> None:
     """Tokens and credentials are named, and made by whoever deploys it."""
-    assert "Secret" not in {each["kind"] for each in objects}
-    volumes = pod_of(objects)["volumes"]
+    assert "Secret" not in {each["kind"] for each in server}
+    volumes = pod_of(server)["volumes"]
     named = {each["secret"]["secretName"] for each in volumes if "secret" in each}
     assert named == {"krm-windows-git", "krm-windows-tokens"}
 
 
-def test_the_command_takes_its_arguments(objects: list[Object]) -> None:
+def test_the_command_takes_its_arguments(server: list[Object]) -> None:
     """Each is an option or a setting of `serve`, and its probes are paths that it answers."""
-    [container] = pod_of(objects)["containers"]
+    [container] = pod_of(server)["containers"]
     parser = argparse.ArgumentParser()
     serve.options(parser)
     parsed = parser.parse_args(container["args"])
@@ -81,14 +58,14 @@ def test_the_command_takes_its_arguments(objects: list[Object]) -> None:
     assert probes == {"/healthz", "/readyz"}
 
 
-def test_what_calls_reach_is_what_is_exposed(objects: list[Object]) -> None:
+def test_what_calls_reach_is_what_is_exposed(server: list[Object]) -> None:
     """The Service and the network policy select the Pod, and lead to its port."""
-    by_kind = {each["kind"]: each for each in objects}
+    by_kind = {each["kind"]: each for each in server}
     labels = by_kind["Deployment"]["spec"]["template"]["metadata"]["labels"]
     assert by_kind["Service"]["spec"]["selector"] == labels
     policy = by_kind["NetworkPolicy"]["spec"]
     assert policy["podSelector"]["matchLabels"] == labels
     [port] = by_kind["Service"]["spec"]["ports"]
-    [[container_port]] = [each["ports"] for each in pod_of(objects)["containers"]]
+    [[container_port]] = [each["ports"] for each in pod_of(server)["containers"]]
     assert port["targetPort"] == container_port["name"]
     assert policy["ingress"][0]["ports"][0]["port"] == container_port["name"]

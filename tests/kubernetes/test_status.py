@@ -167,13 +167,3 @@ def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
         "kubectl not found in PATH: install it, or pipe in its output from another machine (-f -)"
         in done.stderr
     )
-
-
-def read(stream: Iterator[str]) -> dict[str, object]:
-    text = ""
-    for line in stream:
-        text += line
-        if line == "}\n":
-            break
-    found: dict[str, object] = json.loads(text)
-    return found

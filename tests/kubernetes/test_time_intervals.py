@@ -76,15 +76,6 @@ def test_amtool_takes_them(tool: Callable[[str], Path], tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_amtool_would_say_what_is_wrong(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """The check above can fail: at a time that ends before it begins."""
-    times = [{"start_time": "24:00", "end_time": "08:00"}]
-    wrong = [{"name": "a", "time_intervals": [{"times": times}]}]
-    (tmp_path / "alertmanager.yaml").write_text(configuration(wrong))
-    command = [tool("amtool"), "check-config", tmp_path / "alertmanager.yaml"]
-    assert subprocess.run(command, capture_output=True, check=False).returncode != 0
-
-
 def test_a_cluster_has_its_own() -> None:
     """By its patch, and under its name: one Alertmanager hears of all of them."""
     policy = spec(clusters="{north: {windows: {office: {opens: Tue 08:00}}}}", buildFor="north")

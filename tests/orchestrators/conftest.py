@@ -1,7 +1,4 @@
-"""The orchestrators, as fixtures.
-
-Each test that takes `engine` runs once for every way kustomize has.
-"""
+"""The orchestrators, as fixtures."""
 
 from collections.abc import Callable
 from pathlib import Path

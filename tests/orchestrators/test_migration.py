@@ -1,7 +1,4 @@
-"""What a migration yields is open exactly when the original was.
-
-Proven on what kustomize builds of both.
-"""
+"""What a migration yields is open exactly when the original was."""
 
 import shutil
 import subprocess

@@ -1,7 +1,4 @@
-"""What these tests share.
-
-The files that Git knows, and releases that are built from them in unlike surroundings.
-"""
+"""What these tests share."""
 
 import subprocess
 

@@ -5,15 +5,9 @@ would be read there.
 """
 
 import json
-import os
 import re
-import socket
-import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-import registry as lab
 import yaml
 from calls import APPS, POLICY
 from releases import ROOT
@@ -143,49 +137,3 @@ def test_the_entry_of_the_catalogue_is_whole() -> None:
     # kpt's catalogue takes a function's help from between these marks, each of which is closed.
     marks = re.findall(r"^<!--mdtogo(:\w+)?-->$", page, re.MULTILINE)
     assert marks == [":Short", "", ":Long", "", ":Examples", ""]
-
-
-# The image
-
-
-@pytest.fixture
-def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    with lab.running(tool("docker-registry"), tmp_path, port) as found_at:
-        yield found_at
-
-
-@pytest.mark.slow  # a container engine and a registry
-@pytest.mark.parametrize("second", ["arm64", "amd64"])
-def test_a_release_is_one_tag_for_two_platforms(
-    second: str, address: str, tool: Callable[[str], Path], tmp_path: Path
-) -> None:
-    """Both that were pushed and nothing else; where one is missing, no tag is made."""
-    assert tool("podman")
-    for tag, platform in {"amd64": "amd64", "arm64": second}.items():
-        config = {"architecture": platform, "os": "linux", "rootfs": {"type": "layers"}}
-        lab.push_manifest(address, "acme/kw", json.dumps(config).encode(), f"1.2.3-{tag}")
-    settings = tmp_path / "registries.conf"
-    settings.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
-    done = subprocess.run(
-        ["bash", ROOT / ".ci/publish", "index", f"{address}/acme/kw", "1.2.3"],
-        env={**os.environ, "CONTAINERS_REGISTRIES_CONF": str(settings)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if second == "amd64":
-        assert done.returncode == 1
-        assert "publish: the images are for linux/amd64\n" in done.stderr
-        return
-    assert done.returncode == 0, done.stderr
-    digest = done.stdout.strip()
-    ask = ["curl", "-fsS", f"http://{address}/v2/acme/kw/manifests/1.2.3"]
-    content = subprocess.run(
-        [*ask, "-H", f"Accept: {lab.INDEX}"], capture_output=True, check=True
-    ).stdout
-    assert lab.digest(content) == digest
-    platforms = [one["platform"]["architecture"] for one in json.loads(content)["manifests"]]
-    assert sorted(platforms) == ["amd64", "arm64"]

@@ -1,12 +1,10 @@
-"""The image, made from hashed packages only, and twice the same.
-
-Its bill of materials has what is really in it.
-"""
+"""The images of the function and of the service: of hashed packages only, and twice the same."""
 
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -14,12 +12,13 @@ from checks import requirements
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
-from releases import EPOCH, ROOT
-from supply import licences, sbom
+from releases import ROOT
+from supply import sbom
 
-pytestmark = pytest.mark.slow  # builds the image
+from krm_windows import __version__
 
-LABEL = "dev.krm-windows.sbom"
+pytestmark = pytest.mark.slow  # builds the images
+
 # Run in the image, by its own Python: what is installed beside the function, and what of a licence
 # comes with it.
 INSTALLED = """
@@ -35,154 +34,165 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(scope="module")
-def labels(podman: Path, image: str) -> dict[str, str]:
-    return labels_of(podman, image)
+@dataclass(frozen=True)
+class Image:
+    """An image, the arguments of `.ci/image` that make it, and what it may have."""
+
+    podman: Path
+    name: str
+    target: list[str]
+    requirements: Path
+
+    def output(self, program: str, *arguments: str) -> str:
+        """Run a program of the image, without a network."""
+        command = [self.podman, "run", "--rm", "--network=none", f"--entrypoint={program}"]
+        done = subprocess.run(
+            [*command, self.name, *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def inspect(self, template: str, name: str = "") -> str:
+        command = [self.podman, "image", "inspect", "--format", template, name or self.name]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self.inspect("{{json .Config.Labels}}"))
+        return found
+
+    @cached_property
+    def bom(self) -> str:
+        """The bill of materials, from where the label says that it lies."""
+        return self.output("/bin/cat", self.labels["dev.krm-windows.sbom"])
+
+    @cached_property
+    def components(self) -> dict[str, dict[str, str]]:
+        """The versions of what is in the bill of materials, by kind and name."""
+        found: dict[str, dict[str, str]] = {}
+        for each in json.loads(self.bom)["components"]:
+            found.setdefault(each["purl"].partition("/")[0], {})[each["name"]] = each["version"]
+        return found
+
+    @cached_property
+    def installed(self) -> dict[str, tuple[str, int]]:
+        """The packages of others: name, version, and how many licence texts."""
+        found = json.loads(self.output("/opt/krm-windows/bin/python3", "-c", INSTALLED))
+        del found[sbom.OWN]
+        return {canonicalize_name(name): each for name, each in found.items()}
 
 
-@pytest.fixture(scope="module")
-def bom(podman: Path, image: str) -> str:
-    return bom_of(podman, image)
+@pytest.fixture(scope="session")
+def of_function(podman: Path, image: str) -> Image:
+    return Image(podman, image, [], ROOT / "requirements/image.txt")
 
 
-@pytest.fixture(scope="module")
-def installed(podman: Path, image: str) -> dict[str, tuple[str, int]]:
-    return installed_in(podman, image)
+@pytest.fixture(scope="session")
+def of_service(podman: Path, server_image: str) -> Image:
+    return Image(podman, server_image, ["server"], ROOT / "requirements/server.txt")
 
 
-def labels_of(podman: Path, image: str) -> dict[str, str]:
-    found: dict[str, str] = json.loads(inspect(podman, image, "{{json .Config.Labels}}"))
+@pytest.fixture(params=["of_function", "of_service"])
+def either(request: pytest.FixtureRequest) -> Image:
+    found: Image = request.getfixturevalue(request.param)
     return found
 
 
-def bom_of(podman: Path, image: str) -> str:
-    return output_of(podman, image, "/bin/cat", labels_of(podman, image)[LABEL])
-
-
-def installed_in(podman: Path, image: str) -> dict[str, tuple[str, int]]:
-    found = json.loads(output_of(podman, image, "/opt/krm-windows/bin/python3", "-c", INSTALLED))
-    return {canonicalize_name(name): (version, texts) for name, (version, texts) in found.items()}
-
-
-def output_of(podman: Path, image: str, program: str, *arguments: str) -> str:
-    command = [podman, "run", "--rm", "--network=none", f"--entrypoint={program}", image]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def inspect(podman: Path, image: str, template: str) -> str:
-    command = [podman, "image", "inspect", "--format", template, image]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def test_built_again_from_nothing_it_is_the_same_image(podman: Path, image: str) -> None:
-    """No layer of the first build is used."""
-    again = f"{image}-again"
-    build = ["env", f"IMAGE_TAG={again}", "bash", ROOT / ".ci/image", "--no-cache"]
+def test_built_again_from_nothing_it_is_the_same_image(either: Image) -> None:
+    """The history of the service's names the stages before, which have ids of their own."""
+    again = f"{either.name}-again"
+    build = ["env", f"IMAGE_TAG={again}", "bash", ROOT / ".ci/image", *either.target, "--no-cache"]
     subprocess.run(build, capture_output=True, check=True)
     try:
-        assert inspect(podman, again, "{{.RootFS.Layers}}") == inspect(
-            podman, image, "{{.RootFS.Layers}}"
-        )
-        assert inspect(podman, again, "{{.Id}}") == inspect(podman, image, "{{.Id}}")
+        for same in ("{{.RootFS.Layers}}", *([] if either.target else ["{{.Id}}"])):
+            assert either.inspect(same, again) == either.inspect(same)
     finally:
-        subprocess.run([podman, "untag", again, again], capture_output=True, check=False)
+        subprocess.run([either.podman, "untag", again, again], capture_output=True, check=False)
 
 
-def test_it_has_what_is_hashed_and_nothing_else(installed: dict[str, tuple[str, int]]) -> None:
-    """Exactly requirements/image.txt and the function: no pip, no build tool."""
-    text = (ROOT / "requirements/image.txt").read_text()
-    hashed = {entry.name: entry.version for entry in requirements.entries(text)}
-    versions = {name: version for name, (version, _) in installed.items()}
-    del versions[sbom.OWN]
-    assert versions == hashed
+def test_it_has_what_is_hashed_and_nothing_else(either: Image) -> None:
+    """No pip, no build tool."""
+    entries = requirements.entries(either.requirements.read_text())
+    hashed = {entry.name: entry.version for entry in entries if entry.is_needed_here}
+    assert {name: version for name, (version, _) in either.installed.items()} == hashed
 
 
-def test_it_carries_the_licence_of_everything(installed: dict[str, tuple[str, int]]) -> None:
+def test_it_carries_the_licence_of_everything(either: Image) -> None:
     """Each package's text lies beside it, as the licences ask for."""
-    assert [name for name, (_, texts) in installed.items() if texts == 0] == []
+    assert [name for name, (_, texts) in either.installed.items() if texts == 0] == []
 
 
-def test_its_bill_of_materials_is_valid(bom: str) -> None:
-    """Against the schema of CycloneDX 1.6."""
-    assert not JsonStrictValidator(SchemaVersion.V1_6).validate_str(bom)
-
-
-def test_its_bill_of_materials_lists_all_that_is_in_it(
-    podman: Path, image: str, bom: str, installed: dict[str, tuple[str, int]]
-) -> None:
+def test_its_bill_of_materials_lists_all_that_is_in_it(either: Image) -> None:
     """Every Python package, the interpreter, and every package of the base, at their versions."""
-    check_lists_all(podman, image, bom, installed)
-
-
-def check_lists_all(
-    podman: Path, image: str, bom: str, installed: dict[str, tuple[str, int]]
-) -> None:
-    components = json.loads(bom)["components"]
-    by_kind: dict[str, dict[str, str]] = {}
-    for component in components:
-        kind = component["purl"].partition("/")[0]
-        by_kind.setdefault(kind, {})[component["name"]] = component["version"]
-    python = {name: version for name, (version, _) in installed.items() if name != sbom.OWN}
-    assert by_kind["pkg:pypi"] == python
+    assert not JsonStrictValidator(SchemaVersion.V1_6).validate_str(either.bom)
+    python = {name: version for name, (version, _) in either.installed.items()}
     show = ["--show", "--showformat", "${Package} ${Version}\\n"]
-    listed = output_of(podman, image, "/usr/bin/dpkg-query", *show)
-    assert by_kind["pkg:deb"] == dict(line.split(" ") for line in listed.splitlines())
-    assert set(by_kind) == {"pkg:deb", "pkg:generic", "pkg:pypi"}
-    assert set(by_kind["pkg:generic"]) == {"python"}
+    listed = either.output("/usr/bin/dpkg-query", *show).splitlines()
+    found = dict(either.components)
+    assert found.pop("pkg:generic").keys() == {"python"}
+    assert found == {"pkg:pypi": python, "pkg:deb": dict(line.split(" ") for line in listed)}
 
 
-def test_its_labels_say_what_it_is(labels: dict[str, str], pins: dict[str, dict[str, str]]) -> None:
-    """Version, licence, base, and where the bill of materials lies."""
-    base = labels["org.opencontainers.image.base.name"]
-    assert base.partition("@")[0] == pins["image"]["base"]
-    assert labels["org.opencontainers.image.created"] == "2020-02-02T00:00:00Z"
-    assert labels["org.opencontainers.image.version"] == version()
-    assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
-    # Known where a release is built; these sources may be of no commit.
-    assert labels["org.opencontainers.image.revision"] == ""
+def test_the_function_says_what_it_is(of_function: Image, pins: dict[str, dict[str, str]]) -> None:
+    """Version, licence, base; the revision is known where a release is built."""
+    labels = of_function.labels
+    opencontainers = "org.opencontainers.image."
+    assert labels[f"{opencontainers}base.name"].partition("@")[0] == pins["image"]["base"]
+    assert labels[f"{opencontainers}created"] == "2020-02-02T00:00:00Z"
+    assert labels[f"{opencontainers}version"] == __version__
+    assert labels[f"{opencontainers}licenses"] == "Apache-2.0"
+    assert labels[f"{opencontainers}revision"] == ""
     # What Artifact Hub lists an image by.
     readme = labels["io.artifacthub.package.readme-url"]
-    assert readme.endswith(f"/v{version()}/README.md")
-    assert labels["org.opencontainers.image.description"]
+    assert readme.endswith(f"/v{__version__}/README.md")
+    assert labels[f"{opencontainers}description"]
 
 
-def version() -> str:
-    match = re.search(r'__version__ = "(.+)"', (ROOT / "krm_windows/__init__.py").read_text())
-    assert match
-    return match[1]
+def test_the_service_says_what_it_is(of_service: Image) -> None:
+    """It runs as nobody, and serves."""
+    assert of_service.labels["org.opencontainers.image.title"] == "krm-windows-server"
+    assert of_service.inspect("{{.Config.User}}") == "65534:65534"
+    entry = json.loads(of_service.inspect("{{json .Config.Entrypoint}}"))
+    assert entry == ["/opt/krm-windows/bin/krm-windows", "serve"]
+    assert "version 2." in of_service.output("/usr/bin/git", "--version")
 
 
-def commands() -> Iterator[str]:
-    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-    for line in text.splitlines():
-        if line.startswith("RUN "):
-            yield from (command.strip() for command in line.removeprefix("RUN ").split("&&"))
+def test_the_service_lies_on_top_of_the_function(of_service: Image, of_function: Image) -> None:
+    """A machine that has the one has most of the other."""
+    template = "{{json .RootFS.Layers}}"
+    layers, own = [json.loads(each.inspect(template)) for each in (of_service, of_function)]
+    assert layers[: len(own)] == own
+    more = [
+        name
+        for kind, names in of_service.components.items()
+        for name in names.keys() - of_function.components[kind].keys()
+    ]
+    assert {"git", "openssh-client", "starlette", "uvicorn"} <= {*more}
 
 
 def test_nothing_is_fetched_without_a_hash() -> None:
-    """Every command that could reach an index demands hashes and wheels, or has no index."""
+    """Every command demands hashes and wheels, or has no index.
+
+    Debian's Git, in the image of the service alone, is what apt verifies by its signatures.
+    """
+    lines = (ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    commands = [
+        command.split()
+        for line in lines
+        if line.startswith("RUN ")
+        for command in line.removeprefix("RUN ").split("&&")
+    ]
     fetching = [
-        command
-        for command in commands()
-        if re.search(r"\bpip\b.*\b(install|wheel|download)\b", command)
+        words
+        for words in commands
+        if re.search(r"\bpip\b.*\b(install|wheel|download)\b", " ".join(words))
     ]
     assert len(fetching) == 5
-    for command in fetching:
-        hashed = {"--require-hashes", "--no-deps", "--only-binary"} <= set(command.split())
-        assert hashed or {"--no-index", "--no-deps"} <= set(command.split()), command
+    for words in fetching:
+        hashed = {"--require-hashes", "--no-deps", "--only-binary"} <= {*words}
+        assert hashed or {"--no-index", "--no-deps"} <= {*words}, words
     others = [
-        command.split()
-        for command in commands()
-        if re.search(r"\b(curl|wget|apt|apt-get|git)\b", command) and "rm" not in command.split()
+        words
+        for words in commands
+        if re.search(r"\b(curl|wget|apt|apt-get|git)\b", " ".join(words)) and "rm" not in words
     ]
     assert [words[words.index("apt-get") + 1] for words in others] == ["update", "install"]
-
-
-def test_a_bill_of_materials_is_the_same_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its time is SOURCE_DATE_EPOCH, its serial number a hash: no clock, no chance."""
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", EPOCH)
-    first, second = sbom.bom(licences.SITE, None), sbom.bom(licences.SITE, None)
-    assert json.dumps(first) == json.dumps(second)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    assert sbom.bom(licences.SITE, None)["serialNumber"] != first["serialNumber"]

@@ -1,4 +1,1 @@
-"""A Kubernetes cluster with Flux on one machine, built from published modules.
-
-It goes without a trace.
-"""
+"""A Kubernetes cluster with Flux on one machine, built from published modules."""

@@ -1,7 +1,4 @@
-"""The API server, asked directly.
-
-Objects are plain mappings, addressed by a kind's plural, a namespace and a name.
-"""
+"""The API server, asked directly."""
 
 import http.client
 import json

@@ -1,7 +1,4 @@
-"""The components, built from the Go modules that go.mod and go.sum pin.
-
-One is built after the other, and kept.
-"""
+"""The components, built from the Go modules that go.mod and go.sum pin."""
 
 import os
 import subprocess

@@ -1,7 +1,4 @@
-"""etcd and Kubernetes' own control plane.
-
-Each component is a process that a test may stop and start again.
-"""
+"""etcd and Kubernetes' own control plane."""
 
 from lab.processes import answers, start, until
 from lab.settings import ADMIN, API, API_PORT, BIN, NODE, PKI, RUN, SERVICES

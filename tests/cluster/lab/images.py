@@ -1,7 +1,4 @@
-"""The images that Pods run, as archives for containerd.
-
-No registry is asked when the cluster is up.
-"""
+"""The images that Pods run, as archives for containerd."""
 
 import fcntl
 import shutil

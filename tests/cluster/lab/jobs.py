@@ -1,7 +1,4 @@
-"""Keeps the log of every container that ran.
-
-Links it under `logs/jobs` before the kubelet removes it with its Pod.
-"""
+"""Keeps the log of every container that ran."""
 
 import time
 from contextlib import suppress

@@ -1,7 +1,4 @@
-"""Where Flux fetches from beside Git: an OCI registry, and an S3 server.
-
-The latter serves Helm charts too.
-"""
+"""Where Flux fetches from beside Git: an OCI registry, and an S3 server."""
 
 import hashlib
 import io
