@@ -94,6 +94,10 @@ def far_window(zone: ZoneInfo = ZONE) -> Window:
     return Window(opens, opens + timedelta(minutes=5), zone)
 
 
+CLOSED: Spec = {"windows": {"later": far_window().spec}}
+OPEN: Spec = {**CLOSED, "state": "Open"}
+
+
 def kubectl_policy(window: Window) -> Spec:
     """The window has to be in STEADY_ZONE."""
     return {
@@ -198,14 +202,16 @@ class Environment:
     def write_version(self, version: str) -> None:
         self.write("apps/app.yaml", _config_map("app", {"version": version}))
 
-    def policy(self, spec: Spec, *options: str, name: str = "windows", commit: bool = True) -> None:
+    def policy(
+        self, spec: Spec = CLOSED, *options: str, name: str = "windows", commit: bool = True
+    ) -> None:
         self.write(f"{name}.yaml", self.policy_text(spec, name))
         self.render(f"{name}.yaml", f"cluster/{name}", *options)
         self.include(name)
         if commit:
             self.commit(f"Set {name}")
 
-    def policy_text(self, spec: Spec, name: str = "windows") -> str:
+    def policy_text(self, spec: Spec = CLOSED, name: str = "windows") -> str:
         """Its targets are the Kustomization `apps` unless the spec says otherwise."""
         whole: Spec = {
             "timeZone": str(ZONE),
@@ -241,6 +247,34 @@ class Environment:
         )
         if apply:
             self.eventually_applied("1")
+
+    def begin_closed(self, spec: Spec = CLOSED, **apps: object) -> None:
+        self.begin(**apps)
+        self.policy(spec)
+        self.eventually_closed()
+
+    def account(self, policy: str = "windows") -> Api:
+        """Return the API as the policy's account may use it."""
+        where = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
+        return Api(self.api.ask("POST", where, {"spec": {}})["status"]["token"])
+
+    def add(self, name: str, content: object) -> None:
+        """Write a resource of `cluster/`, and list it."""
+        self.write(f"cluster/{name}", content)
+        self.include(name)
+
+    def job(self, name: str, cron_job: str = "windows-resync", *, wait: bool = False) -> None:
+        """Start a Job of a CronJob."""
+        self.kubectl("create", "job", name, f"--from=cronjob/{cron_job}")
+        if wait:
+            self.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=15m")
+
+    def condition(
+        self, name: str = APPS, plural: str = "kustomizations", kind: str = "Ready"
+    ) -> Object:
+        """Return a condition of an object, an empty one where it has none."""
+        conditions: list[Object] = self.target(name, plural).get("status", {}).get("conditions", [])
+        return next((each for each in conditions if each["type"] == kind), {"status": ""})
 
     def source(self, name: str) -> Object:
         spec = {

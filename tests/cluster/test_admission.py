@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from environment import (
     APPS,
+    CLOSED,
     STEADY_ZONE,
     Environment,
     eventually,
-    far_window,
     kubectl_policy,
     sleep_until,
     window,
@@ -28,7 +28,7 @@ Deed = Callable[[Api, str], object]
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
     env.begin(timeout="90s")
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     env.eventually_closed()
     as_account = token(env)
     # The API server takes up one admission policy after the other.
@@ -221,7 +221,7 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
     """Neither gate writes the other policy's annotation. Each may remove a stale one."""
     for each in (env, neighbour):
         each.begin()
-        each.policy({"windows": {"later": far_window().spec}})
+        each.policy()
     for each, other in ((env, neighbour), (neighbour, env)):
         each.eventually_closed()
         gate = token(each)
@@ -271,7 +271,7 @@ def test_former_names_are_kept_too(env: Environment) -> None:
     """The annotations of former names are the policy's own: nobody else may write them."""
     env.begin()
     former = f"{env.name}/before"
-    env.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
+    env.policy({**CLOSED, "formerNames": [former]})
     env.eventually_closed()
     old = rehearse(annotation(former))
     eventually("it is refused", lambda: refused(env.api, env, old) == CLOSED_BY)

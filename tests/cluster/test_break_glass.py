@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from environment import AUTHOR, PARENT, Environment, Object, eventually, far_window, throughout
+from environment import AUTHOR, CLOSED, PARENT, Environment, Object, eventually, throughout
 from lab.settings import ADMIN, BIN, GIT
 from shown import ROOT, commands, renewed, run
 
@@ -16,7 +16,7 @@ INTERVALS = 40  # seconds, in which Flux and the gate would take back what does 
 @pytest.fixture
 def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     env.begin()
-    text = env.policy_text({"interval": "1m", "windows": {"later": far_window().spec}})
+    text = env.policy_text({**CLOSED, "interval": "1m"})
     env.write("windows.yaml", text)
     env.render("windows.yaml", "cluster/windows")
     env.include("windows")

@@ -14,7 +14,6 @@ from environment import (
     Object,
     Window,
     eventually,
-    far_window,
     minute,
     pace,
     since,
@@ -56,9 +55,7 @@ def test_a_clock_that_is_ahead_opens_nothing(env: Environment) -> None:
 @pytest.mark.parametrize("seconds", [AHEAD, -AHEAD])
 def test_a_clock_that_is_wrong_closes(env: Environment, seconds: int) -> None:
     """What is open and should not be is closed by such a run, too; it fails all the same."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     env.suspend_delivery()
     env.shell(f"flux resume kustomization {APPS} -n flux-system")
     eventually("it is resumed", lambda: not env.suspended())

@@ -9,11 +9,11 @@ from pathlib import Path
 import proposed
 import pytest
 from environment import (
+    CLOSED,
     PARENT,
     Environment,
     Window,
     eventually,
-    far_window,
     forget,
     minute,
     repository,
@@ -58,9 +58,7 @@ def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
 
 def test_there_is_no_way_out(env: Environment) -> None:
     """What the other tests prove, they prove without DNS, and every image was there before."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     env.run_as_look("resolve", RESOLVE)
     eventually(
         "no name is found", lambda: "gaierror" in env.kubectl("logs", "resolve", "--ignore-errors")
@@ -100,9 +98,7 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
 
 def test_an_override_that_is_applied_on_site(env: Environment) -> None:
     """The same policy in Git takes over later, and nothing flaps."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     override = {
         "state": "Open",
         "starts": wall(minute(-300)),
@@ -113,14 +109,14 @@ def test_an_override_that_is_applied_on_site(env: Environment) -> None:
         [suspend] = proposed.commands(PAGE, "flux suspend")
         [apply] = proposed.commands(PAGE, "kubectl apply --server-side")
         env.shell(suspend.replace("<what delivers the windows>", PARENT))
-        opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
+        opened = {**CLOSED, "overrides": {"on-site": override}}
         env.policy(opened, commit=False)
         env.shell(apply.replace("-k windows", "-k cluster/windows"))
         env.eventually_open()
     env.commit("Open on site")
     env.suspend_delivery(suspend=False)
     env.eventually_delivered()
-    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
+    env.job("resync")
     env.kubectl("wait", "--for=condition=Complete", "job/resync", "--timeout=15m")
     assert env.open()
 

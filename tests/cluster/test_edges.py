@@ -11,10 +11,10 @@ from threading import Event, Thread
 import pytest
 from environment import (
     APPS,
+    CLOSED,
     Environment,
     Window,
     eventually,
-    far_window,
     note,
     open_window,
     since,
@@ -29,10 +29,8 @@ DECIDED = '"open": true'
 
 def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
     """A Job of the opening CronJob that runs while it is closed leaves it closed."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
-    env.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
+    env.begin_closed()
+    env.job("late", "windows-open-later")
     env.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
     assert env.closed()
 
@@ -172,9 +170,9 @@ def test_a_target_that_is_missing_is_named(env: Environment) -> None:
     """A run fails and names a target that does not exist."""
     env.begin()
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
-    env.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    env.policy({**CLOSED, "targets": targets})
     env.eventually_closed()
-    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
+    env.job("resync")
     eventually(
         "the log names it",
         lambda: any("absent" in str(line.get("failed")) for line in env.log("resync-*")),

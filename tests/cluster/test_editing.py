@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 from environment import (
     APPS,
+    CLOSED,
     INTERVAL,
+    OPEN,
     PARENT,
     Environment,
     eventually,
@@ -22,21 +24,13 @@ NO_RULES = "- {op: replace, path: /rules, value: []}"
 
 def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
     """Twelve hours before the next edge, a window that is open now opens with its commit."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     env.release("2")
-    env.policy(
-        {
-            "windows": {
-                "later": far_window().spec,
-                "now": {"opens": "daily 00:00", "closes": "24:00"},
-            }
-        }
-    )
+    now = {"opens": "daily 00:00", "closes": "24:00"}
+    env.policy({"windows": {"later": far_window().spec, "now": now}})
     note("from the commit of an edit to its effect", env.eventually_open())
     env.eventually_applied("2")
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     env.eventually_closed()
 
 
@@ -45,14 +39,12 @@ def test_the_layout_that_locks_itself(env: Environment) -> None:
     """Windows delivered by their own target wait for themselves: hence the finding."""
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     env.begin()
-    env.write("windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.write("windows.yaml", env.policy_text())
     env.render("windows.yaml", "apps/windows")
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "windows"]})
     env.commit("Deliver the windows by what they gate")
     env.eventually_closed()
-    env.write(
-        "windows.yaml", env.policy_text({"state": "Open", "windows": {"later": far_window().spec}})
-    )
+    env.write("windows.yaml", env.policy_text(OPEN))
     env.render("windows.yaml", "apps/windows")
     env.commit("Open it, in vain")
     throughout(60, "apps stays closed", env.closed)
@@ -61,12 +53,10 @@ def test_the_layout_that_locks_itself(env: Environment) -> None:
 @pytest.mark.long
 def test_an_override_opens_and_expires(env: Environment) -> None:
     """Committed while closed it opens at once, and at its end it closes by itself."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     ends = soon(90)
     urgent = {"state": "Open", "ends": wall(ends), "reason": "Patch the ingress"}
-    env.policy({"windows": {"later": far_window().spec}, "overrides": {"urgent": urgent}})
+    env.policy({**CLOSED, "overrides": {"urgent": urgent}})
     env.eventually_open()
     env.eventually_closed()
     env.eventually_says("closed")
@@ -95,9 +85,9 @@ def test_state_holds_by_hand(env: Environment) -> None:
     env.eventually_closed()
     env.policy({"state": "Scheduled", "windows": always})
     env.eventually_open()
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     env.eventually_closed()
-    env.policy({"state": "Open", "windows": {"later": far_window().spec}})
+    env.policy(OPEN)
     env.eventually_open()
 
 
@@ -106,7 +96,7 @@ def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
-    env.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    env.policy({**CLOSED, "targets": targets})
     env.eventually_delivered()
     assert env.closed()
     throughout(1.5 * INTERVAL, "the parent is ready", lambda: readiness(env) != "False")
@@ -116,7 +106,7 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
     """The apply Job is refused everything. Nothing of it remains but that it is complete."""
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "10m"}})
-    policy = {"interval": "1m", "windows": {"later": far_window().spec}}
+    policy = {**CLOSED, "interval": "1m"}
     nothing = {"target": {"kind": "Role", "name": "windows-gate"}, "patch": NO_RULES}
     env.write(
         "cluster/kustomization.yaml", {"resources": [*env.listed, "windows"], "patches": [nothing]}
@@ -144,9 +134,7 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
 
 def test_an_image_that_a_layer_above_sets_replaces_the_job(env: Environment) -> None:
     """A Job cannot be changed, and its name knows nothing of the layer: Flux's annotation."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     image = {"name": "docker.io/library/python", "newName": "registry.example/python"}
     env.write("cluster/kustomization.yaml", {"resources": env.listed, "images": [image]})
     env.commit("Take the image from our own registry")

@@ -2,13 +2,12 @@
 
 import time
 
-from environment import APPS, Environment, eventually, far_window
+from environment import APPS, CLOSED, OPEN, Environment, eventually
 from lab.api import Object
 from test_hooks import token
 from test_rights import KUSTOMIZE, granted
 
-CLOSED = {"windows": {"later": far_window().spec}, "events": True}
-OPEN = {**CLOSED, "state": "Open"}
+SAID = {**CLOSED, "events": True}
 
 
 def events(env: Environment) -> list[Object]:
@@ -28,11 +27,11 @@ def run(env: Environment, name: str) -> None:
 def test_they_say_what_was_done(env: Environment) -> None:
     """One for each change, none for a run that finds nothing to do."""
     env.begin()
-    env.policy(CLOSED)
+    env.policy(SAID)
     eventually("it is reported", lambda: reasons(env) == ["WindowClosed"])
     run(env, "again")
     assert reasons(env) == ["WindowClosed"]
-    env.policy(OPEN)
+    env.policy({**OPEN, "events": True})
     eventually("that is reported too", lambda: reasons(env) == ["WindowClosed", "WindowOpened"])
     shown = env.kubectl("describe", "kustomizations", APPS)
     assert f"closed, by {env.name}/windows until " in shown
@@ -44,7 +43,7 @@ def test_they_say_what_was_left_alone(env: Environment) -> None:
     """To a person, or held: once, however many runs find it so."""
     env.begin()
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}})
-    env.policy(CLOSED)
+    env.policy(SAID)
     eventually("it is reported", lambda: reasons(env) == ["WindowLeftToPerson"])
     run(env, "again")
     run(env, "and-again")
@@ -53,9 +52,7 @@ def test_they_say_what_was_left_alone(env: Environment) -> None:
 
 def test_one_more_right(env: Environment) -> None:
     """To create Events. Where that is taken away, a run goes well all the same."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(SAID)
     expected = [
         ([""], ["events"], [], ["create"]),
         ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"]),

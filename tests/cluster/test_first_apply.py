@@ -1,7 +1,6 @@
 """A target that was never applied: a new cluster starts although it is closed."""
 
-from environment import APPS, INTERVAL, Environment, eventually, far_window, throughout
-from test_policies import CLOSED
+from environment import APPS, CLOSED, INTERVAL, Environment, eventually, throughout
 
 
 def test_a_new_cluster_comes_up_although_it_is_closed(env: Environment) -> None:
@@ -16,9 +15,7 @@ def test_a_new_cluster_comes_up_although_it_is_closed(env: Environment) -> None:
 
 def test_a_target_that_is_created_again_while_closed(env: Environment) -> None:
     """It is new: it is applied once more, and closed again by the next run."""
-    env.begin()
-    env.policy({**CLOSED, "interval": "1m"})
-    env.eventually_closed()
+    env.begin_closed({**CLOSED, "interval": "1m"})
     env.release("2")
     env.eventually_delivered()
     env.api.delete("kustomizations", env.name, APPS)
@@ -29,7 +26,7 @@ def test_a_target_that_is_created_again_while_closed(env: Environment) -> None:
 def test_wait_keeps_a_new_target_closed(env: Environment) -> None:
     """With `suspend: true` in Git and the parent's `spec.ignore`."""
     ignore = {"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}
-    waiting = {"firstApply": "Wait", "windows": {"later": far_window().spec}}
+    waiting = {**CLOSED, "firstApply": "Wait"}
     env.policy(waiting, commit=False)
     env.begin(apply=False, suspend=True)
     env.api.patch("kustomizations", env.name, "fleet", {"spec": {"ignore": [ignore]}})

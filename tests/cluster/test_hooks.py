@@ -10,10 +10,11 @@ from threading import Event, Thread
 import pytest
 from environment import (
     APPS,
+    CLOSED,
+    OPEN,
     Environment,
     Spec,
     eventually,
-    far_window,
     pace,
     sleep_until,
     soon,
@@ -25,8 +26,6 @@ from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from test_rights import KUSTOMIZE, granted
 
-CLOSED: Spec = {"windows": {"later": far_window().spec}}
-OPEN: Spec = {**CLOSED, "state": "Open"}
 # By which the gate notes how far the hooks are.
 NOTE = ([""], ["configmaps"], ["windows-hooks"], ["get", "patch"])
 

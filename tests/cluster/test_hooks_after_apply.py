@@ -2,9 +2,9 @@
 
 import json
 
-from environment import Environment, Spec, eventually, throughout
+from environment import CLOSED, OPEN, Environment, Spec, eventually, throughout
 from lab import origins
-from test_hooks import CLOSED, OPEN, Plant, plant
+from test_hooks import Plant, plant
 from test_hooks_pending import begin, calls, ends_well, eventually_offered
 from test_sources import NAME, installed
 

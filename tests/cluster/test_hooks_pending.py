@@ -2,9 +2,9 @@
 
 import subprocess
 
-from environment import Environment, Spec, eventually
+from environment import CLOSED, OPEN, Environment, Spec, eventually
 from lab import origins
-from test_hooks import CLOSED, NOTE, OPEN, Plant, plant, reconciles, token
+from test_hooks import NOTE, Plant, plant, reconciles, token
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, fetched, installed
 
@@ -44,8 +44,7 @@ def start(plant: Plant, **apps: object) -> None:
     publish(env, "1")
     source = env.source(BRANCH)
     source["spec"]["ref"] = {"branch": BRANCH}
-    env.write("cluster/source.yaml", source)
-    env.include("source.yaml")
+    env.add("source.yaml", source)
     env.begin(interval="1h", sourceRef={"kind": "GitRepository", "name": BRANCH}, **apps)
     eventually("the target is reconciled", lambda: is_reconciled(env))
 

@@ -64,8 +64,7 @@ def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
 @pytest.mark.long
 def test_new_revisions_wait_while_drift_is_corrected(env: Environment) -> None:
     """A GitRepository: what somebody deletes comes back while closed; the commit waits."""
-    env.write("cluster/source.yaml", env.source(WINDOWED))
-    env.include("source.yaml")
+    env.add("source.yaml", env.source(WINDOWED))
     env.begin(sourceRef={"kind": "GitRepository", "name": WINDOWED})
     opening = window(after=90)
     env.policy(

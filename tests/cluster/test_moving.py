@@ -10,8 +10,8 @@ from shutil import copytree
 
 import pytest
 import yaml
-from environment import APPS, Environment, eventually, sleep_until, throughout, window
-from test_policies import CLOSED, OPEN, force
+from environment import APPS, CLOSED, OPEN, Environment, eventually, sleep_until, throughout, window
+from test_policies import force
 from test_program import PROGRAMS, actuator
 
 from krm_windows.gate.annotations import annotation

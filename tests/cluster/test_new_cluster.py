@@ -9,13 +9,13 @@ from contextlib import contextmanager
 import pytest
 from environment import (
     APPS,
+    CLOSED,
     FUNCTION,
     INTERVAL,
     PARENT,
     Environment,
     Object,
     eventually,
-    far_window,
     throughout,
 )
 from lab.settings import BIN
@@ -82,7 +82,7 @@ def spec(name: str, **more: object) -> dict[str, object]:
             {"kind": "Kustomization", "names": [APPS]},
             {"kind": "Kustomization", "namespace": name, "names": [WEB], "mustExist": False},
         ],
-        "windows": {"later": far_window().spec},
+        **CLOSED,
         **more,
     }
 
@@ -162,11 +162,7 @@ def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environmen
     """A PrometheusRule holds up nothing, and follows when its definition is there."""
     root = env.kustomization(PARENT, "./cluster", targetNamespace=None)
     env.write("cluster/fleet.yaml", root)
-    set_policy(
-        env,
-        {"extras": ["PrometheusRule"], "interval": "1m", "windows": {"later": far_window().spec}},
-        commit=False,
-    )
+    set_policy(env, {**CLOSED, "extras": ["PrometheusRule"], "interval": "1m"}, commit=False)
     env.begin()
     env.eventually_closed()
     env.eventually_delivered()

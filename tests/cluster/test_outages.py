@@ -59,8 +59,7 @@ def test_the_api_server_is_restarted_at_the_edge(env: Environment) -> None:
 
 def set_edge(env: Environment, ready: float) -> datetime:
     """`apps` closes in the minute in which `other` opens; return it, `ready` seconds before."""
-    env.write("cluster/other.yaml", env.kustomization(OTHER, "./apps", prune=False))
-    env.include("other.yaml")
+    env.add("other.yaml", env.kustomization(OTHER, "./apps", prune=False))
     env.begin()
     closing = open_window(ready + 25)
     opening = Window(closing.closes, closing.closes + timedelta(minutes=10))

@@ -2,15 +2,13 @@
 
 import subprocess
 
-from environment import APPS, FUNCTION, INTERVAL, Environment, eventually, far_window, throughout
+from environment import APPS, FUNCTION, INTERVAL, Environment, eventually, throughout
 from lab.settings import BIN
 
 
 def test_our_suspension_survives_the_parent(env: Environment) -> None:
     """The parent's reconciles leave it, and so does a commit to another field of the target."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
     env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps", timeout="77s"))
     env.commit("Change another field")
@@ -31,7 +29,7 @@ def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
 def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
     """The layout that the function prevents."""
     env.begin(suspend=False)
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     env.eventually_says("closed")
     eventually("the parent opens it", lambda: not env.suspended())
 
@@ -39,7 +37,7 @@ def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
 def test_suspend_false_is_removed_by_the_function(env: Environment) -> None:
     """Built with the function as a transformer, the same target in Git holds every close."""
     env.begin(suspend=False)
-    env.write("source/windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.write("source/windows.yaml", env.policy_text())
     env.write("source/apps.yaml", env.kustomization(APPS, "./apps", suspend=False))
     env.write(
         "source/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["windows.yaml"]}
@@ -57,7 +55,7 @@ def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> No
     ignore = {"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}
     env.begin(suspend=False)
     env.api.patch("kustomizations", env.name, "fleet", {"spec": {"ignore": [ignore]}})
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     env.eventually_closed()
     throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
 

@@ -1,8 +1,8 @@
 """`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone."""
 
-from environment import PARENT, Environment, Object, eventually
+from environment import CLOSED, OPEN, PARENT, Environment, Object, eventually
 from lab import origins
-from test_sources import CLOSED, NAME, OPEN, ORIGINS, app, installed
+from test_sources import NAME, ORIGINS, app, installed
 
 
 def pending(env: Environment, *options: str) -> Object:
@@ -27,9 +27,7 @@ def eventually_gone(env: Environment) -> None:
 
 def test_a_commit_is_pending(env: Environment) -> None:
     """With its subject and author, and the object that it changes; after the opening it is gone."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed()
     env.release("2")
     # The source is the test's own repository, and no object in it says so.
     here = ("--repo", ".", "--clusters", "cluster", "--source", f"{PARENT}=.")
@@ -51,8 +49,7 @@ def test_an_artifact_is_pending(env: Environment) -> None:
     origin.publish(env.name, "1")
     spec = {"interval": "5s", **origin.spec(env.name)}
     source = env.object("source.toolkit.fluxcd.io/v1", origin.kind, NAME, spec=spec)
-    env.write("cluster/source.yaml", source)
-    env.include("source.yaml")
+    env.add("source.yaml", source)
     env.begin(sourceRef={"kind": origin.kind, "name": NAME})
     env.policy(CLOSED)
     env.eventually_closed()

@@ -6,10 +6,10 @@ import proposed
 import pytest
 from environment import (
     APPS,
+    CLOSED,
     Environment,
     Window,
     eventually,
-    far_window,
     note,
     sleep_until,
     throughout,
@@ -74,7 +74,7 @@ def test_a_hold_of_an_open_target(env: Environment) -> None:
     env.reconcile_delivery()
     assert env.suspended()
     env.eventually_says("the press is being repaired")
-    env.policy({"interval": "1m", "windows": {"later": far_window().spec}})
+    env.policy({**CLOSED, "interval": "1m"})
     eventually("the gate has noted the suspension", env.annotated)
     env.shell(RELEASE_IT)
     env.reconcile_delivery()
@@ -134,9 +134,7 @@ def test_flux_suspend_and_resume(env: Environment) -> None:
 
 def test_a_resume_while_closed_is_closed_again(env: Environment) -> None:
     """The next run closes it again, and says that a person had resumed it."""
-    env.begin()
-    env.policy({"interval": "1m", "windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed({**CLOSED, "interval": "1m"})
     env.shell(f"flux resume kustomization {APPS} -n flux-system")
     note("open where closed was wanted: resumed by a person, interval 1m", env.eventually_closed())
     env.eventually_says("closed again: a person had resumed it")

@@ -4,23 +4,15 @@ import shutil
 import subprocess
 
 import pytest
-from environment import APPS, FUNCTION, Environment, Spec, eventually, far_window, throughout
+from environment import APPS, CLOSED, FUNCTION, OPEN, Environment, Spec, eventually, throughout
 from lab.settings import BIN
-
-CLOSED: Spec = {
-    "state": "Closed",
-    "windows": {"later": {"opens": "daily 03:00", "closes": "daily 04:00"}},
-}
-OPEN: Spec = {**CLOSED, "state": "Open"}
 
 
 def test_two_policies_on_one_target_are_refused(env: Environment) -> None:
     """The build of the second names the first."""
     env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps"))
     for name in ("one", "two"):
-        env.write(
-            f"cluster/{name}.yaml", env.policy_text({"windows": {"later": far_window().spec}}, name)
-        )
+        env.write(f"cluster/{name}.yaml", env.policy_text(CLOSED, name))
     env.write(
         "cluster/kustomization.yaml",
         {"resources": ["apps.yaml"], "transformers": ["one.yaml", "two.yaml"]},

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 import pytest
-from environment import Environment, Spec, eventually, sleep_until, throughout, window
+from environment import CLOSED, OPEN, Environment, Spec, eventually, sleep_until, throughout, window
 from lab import images
 from test_events import reasons
-from test_hooks import CLOSED, OPEN, Plant, plant
+from test_hooks import Plant, plant
 
 __all__ = ["plant"]
 
@@ -58,9 +58,7 @@ def test_a_window_with_the_program_in(plant: Plant, program: str) -> None:
 def test_the_program_moves_while_closed(env: Environment, after: str) -> None:
     """Nothing opens meanwhile; then the one opens what the other has closed."""
     [before] = {*PROGRAMS} - {after}
-    env.begin()
-    env.policy({**CLOSED, "actuator": actuator(before)})
-    env.eventually_closed()
+    env.begin_closed({**CLOSED, "actuator": actuator(before)})
     env.release("2")
     env.policy({**CLOSED, "actuator": actuator(after)})
     env.eventually_delivered()

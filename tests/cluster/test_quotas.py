@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import pytest
-from environment import Environment, Spec, eventually, far_window
+from environment import CLOSED, OPEN, Environment, Spec, eventually
 from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.settings import REGISTRY_PORT
-from test_hooks import CLOSED, DENIED, OPEN, Plant, answer, container, job_of, never_ready, token
+from test_hooks import DENIED, Plant, answer, container, job_of, never_ready, token
 from test_status import by_windows, row, status
 
 from krm_windows.policy.images import DEFAULTS
@@ -25,7 +25,7 @@ LIMITS = {"cpu": "1", "memory": "128Mi", "ephemeral-storage": "64Mi"}
 
 
 def closing(**more: object) -> Spec:
-    return {"interval": "1m", "windows": {"later": far_window().spec}, **more}
+    return {**CLOSED, "interval": "1m", **more}
 
 
 def refusal(api: Api, namespace: str, **requests: str) -> str:
@@ -218,9 +218,7 @@ def stuck(env: Environment) -> list[str]:
 
 def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> None:
     """The target is as it should be, but nobody would open it."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     assert status(env)[0] == 0
     env.suspend_delivery()
     env.api.delete("cronjobs", env.name, RESYNC)
@@ -238,9 +236,7 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> Non
 
 def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> None:
     """The target stays shut for ever."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     own = [found["metadata"]["name"] for found in env.api.items("cronjobs", env.name)]
     assert RESYNC in own
     env.leave_out("windows")

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
+import environment
 import proposed
 import yaml
-from environment import APPS, INTERVAL, Environment, Spec, eventually, far_window, throughout
+from environment import APPS, INTERVAL, Environment, Spec, eventually, throughout
 from lab import origins
 from test_sources import NAME, installed
 
 PAGE = "docs/how-to/remove-an-application.md"
-CLOSED: Spec = {"interval": "1m", "windows": {"later": far_window().spec}}
+CLOSED: Spec = {**environment.CLOSED, "interval": "1m"}
 OPEN: Spec = {**CLOSED, "state": "Open"}
 RELEASE: Spec = {"targets": [{"kind": "HelmRelease", "names": [NAME]}]}
 
@@ -26,9 +27,7 @@ def remove(env: Environment, file: str) -> None:
 
 def test_what_is_removed_while_closed_stays(env: Environment) -> None:
     """Flux removes nothing of it, `status` misses it, and to bring it back first is a way out."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     application = (env.tree / "cluster/apps.yaml").read_text()
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
@@ -36,8 +35,7 @@ def test_what_is_removed_while_closed_stays(env: Environment) -> None:
     code, found, _ = env.ask("status")
     assert (code, found["targets"][0]["state"]) == (1, "missing")
     # The way back: it takes over what it finds, and removes it when it is deleted open.
-    env.write("cluster/apps.yaml", application)
-    env.include("apps.yaml")
+    env.add("apps.yaml", application)
     env.policy(OPEN)
     eventually("apps is back", lambda: not gone(env, "kustomizations", APPS)())
     eventually(
@@ -49,9 +47,7 @@ def test_what_is_removed_while_closed_stays(env: Environment) -> None:
 
 def test_what_is_removed_while_open_goes(env: Environment) -> None:
     """The first way: while the policy is open, by a window or an override."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     override = {"state": "Open", "ends": "2099-01-01", "reason": "To remove apps"}
     env.policy({**CLOSED, "overrides": {"removal": override}})
     env.eventually_open()
@@ -63,9 +59,7 @@ def test_what_is_removed_while_open_goes(env: Environment) -> None:
 
 def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
     """The second way: empty it at any time, let a window pass, remove it at any time."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     (env.tree / "apps/app.yaml").unlink()
     env.write("apps/kustomization.yaml", EMPTY)
     env.commit("Empty apps")
@@ -80,9 +74,7 @@ def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
 
 def test_what_was_left_is_deleted_by_hand(env: Environment) -> None:
     """By the commands of the page."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed(CLOSED)
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
     [delete] = proposed.commands(PAGE, "kubectl delete")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 
 import pytest
-from environment import APPS, PARENT, Environment, eventually, far_window
+from environment import APPS, CLOSED, PARENT, Environment, eventually
 from lab.api import Api, ApiError, Object
 from lab.settings import RUN
 
@@ -26,9 +26,7 @@ REVIEWS: tuple[list[str], ...] = (
 
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     request: Object = {"spec": {"expirationSeconds": 3600}}
     answer = env.api.ask(
         "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
@@ -126,9 +124,7 @@ def test_it_may_do_what_it_is_for(env: Environment, account: Api) -> None:
 
 def test_every_request_of_a_run_is_listed(env: Environment) -> None:
     """The machine has no way out, so a run that needed anything else would fail."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     account = f'"username":"system:serviceaccount:{env.name}:windows-gate"'
     target = f"/apis/{KUSTOMIZE}/v1/namespaces/{env.name}/kustomizations/{APPS}"
     expected = [
@@ -149,7 +145,7 @@ def test_pod_security_restricted_admits_every_pod(env: Environment) -> None:
     """Without so much as a warning."""
     env.begin()
     opened = {
-        "windows": {"later": far_window().spec},
+        **CLOSED,
         "freezes": {"day": {"starts": "2030-01-01", "ends": "2030-01-01", "reason": "x"}},
     }
     env.policy(opened)

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
-from environment import FUNCTION, Environment, Object, eventually, far_window, note
+from environment import FUNCTION, Environment, Object, eventually, note
 from lab.settings import ADMIN, BIN, GIT, GIT_PORT, NEIGHBOUR, ROOT
 
 NAME = "krm-windows-server"
@@ -75,7 +75,7 @@ class Service:
 def service(env: Environment) -> Service:
     """The example, in the test's namespace, on a clone of its repository."""
     env.begin()
-    env.write("cluster/windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.write("cluster/windows.yaml", env.policy_text())
     env.render("cluster/windows.yaml", "cluster/windows", "--resources", "cluster")
     env.include("windows")
     env.commit("Set windows")

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 from environment import (
+    CLOSED,
     INTERVAL,
+    OPEN,
     SOURCE_INTERVAL,
     Environment,
     Spec,
     eventually,
-    far_window,
     throughout,
 )
 from lab import origins
@@ -18,8 +19,6 @@ from lab.api import Object
 
 SOURCE = "source.toolkit.fluxcd.io/v1"
 NAME = "brought"
-CLOSED: Spec = {"windows": {"later": far_window().spec}}
-OPEN: Spec = {**CLOSED, "state": "Open"}
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ def test_other_sources_wait(env: Environment, origin: Origin) -> None:
     keys = {"accesskey": "test", "secretkey": "of-a-test"}
     env.api.create("secrets", env.name, {"metadata": {"name": NAME}, "stringData": keys})
     spec = {"interval": f"{SOURCE_INTERVAL}s", **origin.spec(env.name)}
-    env.write("cluster/source.yaml", env.object(SOURCE, origin.kind, NAME, spec=spec))
-    env.include("source.yaml")
+    env.add("source.yaml", env.object(SOURCE, origin.kind, NAME, spec=spec))
     env.begin(sourceRef={"kind": origin.kind, "name": NAME})
     targets = [{"kind": origin.kind, "names": [NAME]}]
     env.policy({**CLOSED, "targets": targets})
@@ -133,8 +131,7 @@ def installed(env: Environment) -> None:
         env.object(SOURCE, "HelmRepository", NAME, spec=where),
         env.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=release),
     ]
-    env.write("cluster/release.yaml", objects)
-    env.include("release.yaml")
+    env.add("release.yaml", objects)
     env.begin()
     eventually("version 1.0.0 is installed", lambda: env.version(origins.CHART) == "1.0.0")
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import proposed
-from environment import APPS, Environment, Object, eventually, far_window
+from environment import APPS, Environment, Object, eventually
 from lab.settings import ADMIN
 
 
@@ -23,9 +23,7 @@ def by_windows(env: Environment) -> Object:
 
 def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     """Closed by the policy, resumed by a person, held by one."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     code, found, said = status(env)
     assert (code, row(found), said) == (0, ("closed", "closed", by_windows(env)), "")
     assert found["targets"][0]["until"] == found["desired"]["until"]
@@ -41,7 +39,7 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
 def test_a_first_apply_is_as_desired(env: Environment) -> None:
     """A target that was never applied is open, and should be."""
     env.begin(apply=False, dependsOn=[{"name": "never"}])
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     env.eventually_delivered()
     code, found, _ = status(env)
     assert (code, row(found)) == (0, ("open", "open", None))
@@ -53,7 +51,7 @@ def test_a_patch_that_is_denied_is_the_reason(env: Environment) -> None:
     env.policy({"outsideWindows": "Open", "windows": {}})
     env.eventually_delivered()
     env.suspend_delivery()
-    env.policy({"windows": {"later": far_window().spec}}, commit=False)
+    env.policy(commit=False)
     narrow = env.tree / "cluster/windows/role_windows-gate.yaml"
     narrow.write_text(narrow.read_text().replace("  - patch\n", ""))
     env.shell("kubectl apply --server-side --force-conflicts -k cluster/windows")
@@ -70,7 +68,7 @@ def cause(env: Environment) -> str | None:
 def test_a_lack_of_rights_is_reported(env: Environment) -> None:
     """The API server's own words, and what is needed."""
     env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
+    env.policy()
     account = f"system:serviceaccount:{env.name}:default"
     config = json.loads(ADMIN.read_text())
     config["users"][0]["user"]["as"] = account

@@ -4,8 +4,7 @@ from datetime import timedelta
 from shutil import rmtree
 
 import proposed
-from environment import APPS, Environment, eventually, far_window, minute, throughout, wall
-from test_policies import CLOSED, OPEN
+from environment import APPS, CLOSED, OPEN, Environment, eventually, minute, throughout, wall
 
 from krm_windows.gate.annotations import annotation
 
@@ -75,9 +74,7 @@ def test_what_was_suspended_after_adoption_is_a_persons(env: Environment) -> Non
 
 def test_open_wait_remove(env: Environment) -> None:
     """`state: Open`, then the policy is removed: nothing of it stays, and the target is open."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed()
     env.policy(OPEN)
     env.eventually_open()
     env.leave_out("windows")
@@ -88,9 +85,7 @@ def test_open_wait_remove(env: Environment) -> None:
 
 def test_render_uninstall_lifts_suspensions(env: Environment) -> None:
     """One Job and its rights replace the CronJobs; it opens what was closed, and then it can go."""
-    env.begin()
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.begin_closed()
     env.policy(CLOSED, "--uninstall")
     env.eventually_open()
     eventually("the CronJobs are gone", lambda: not env.api.items("cronjobs", env.name))
@@ -102,9 +97,7 @@ def test_render_uninstall_lifts_suspensions(env: Environment) -> None:
 
 def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None:
     """Rendering the uninstall from the policy of before opens it, as the guide says."""
-    env.begin()
-    env.policy({"windows": {"later": far_window().spec}})
-    env.eventually_closed()
+    env.begin_closed()
     env.leave_out("windows")
     env.commit("Remove the windows, too early")
     eventually("all of it is gone", lambda: nothing_left(env))
@@ -121,11 +114,10 @@ def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None
 
 def test_a_policy_deleted_while_closed_is_undone_by_hand(env: Environment) -> None:
     """By the commands of the pages, with the kubectl that people have: Flux takes nothing back."""
-    env.write("cluster/infra.yaml", env.kustomization("infra", "./apps", prune=False))
-    env.include("infra.yaml")
+    env.add("infra.yaml", env.kustomization("infra", "./apps", prune=False))
     env.begin()
     both = [{"kind": "Kustomization", "names": [APPS, "infra"]}]
-    env.policy({"targets": both, "windows": {"later": far_window().spec}})
+    env.policy({**CLOSED, "targets": both})
     env.eventually_closed()
     eventually("infra is closed", lambda: env.annotated(name="infra"))
     env.leave_out("windows")

@@ -7,17 +7,13 @@ from environment import (
     SOURCE_INTERVAL,
     Environment,
     Object,
-    Spec,
     eventually,
-    far_window,
     throughout,
 )
 from lab import origins
-from test_removal import gone, remove
+from test_removal import CLOSED, OPEN, gone, remove
 from test_sources import NAME, SOURCE, fetched, installed
 
-CLOSED: Spec = {"interval": "1m", "windows": {"later": far_window().spec}}
-OPEN: Spec = {**CLOSED, "state": "Open"}
 SETTINGS, LOGIN = "settings", "login"
 
 
@@ -109,8 +105,7 @@ def test_who_depends_on_it_waits_for_a_commit_of_the_same_source_only(env: Envir
 
 def test_what_applies_from_a_source_that_is_gone_fails_when_it_opens(env: Environment) -> None:
     """Until then it stays as it was; and nothing is pruned."""
-    env.write("cluster/source.yaml", env.source("own"))
-    env.include("source.yaml")
+    env.add("source.yaml", env.source("own"))
     env.begin(sourceRef={"kind": "GitRepository", "name": "own"})
     env.policy(CLOSED)
     env.eventually_closed()
@@ -124,8 +119,7 @@ def test_what_applies_from_a_source_that_is_gone_fails_when_it_opens(env: Enviro
 
 def test_a_source_that_is_removed_while_closed_goes(env: Environment) -> None:
     """Its finalizer does not look at `suspend`."""
-    env.write("cluster/source.yaml", env.source("own"))
-    env.include("source.yaml")
+    env.add("source.yaml", env.source("own"))
     env.begin(sourceRef={"kind": "GitRepository", "name": "own"})
     env.policy({**CLOSED, "targets": [{"kind": "GitRepository", "names": ["own"]}]})
     eventually("it is closed", lambda: env.suspended("own", "gitrepositories"))

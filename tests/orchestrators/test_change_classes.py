@@ -1,13 +1,12 @@
 """kubectl and kustomize run ChangeClasses, for real: with hashes that they append afterwards."""
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from engines import write
+from engines import Engine, write
 
 pytestmark = pytest.mark.slow  # kustomize, kpt and containers
 
@@ -35,30 +34,20 @@ spec:
         - configMapRef: {name: env}
 """
 KUSTOMIZATION = "resources: [web.yaml]\ntransformers: [classes.yaml]\n"
-ENGINES = {"kubectl": ["kustomize"], "kustomize": ["build"]}
+Build = Callable[[str, str], subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=["kubectl-legacy", "kustomize-legacy"])
 def build(
-    request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path, tmp_path: Path
-) -> Callable[..., subprocess.CompletedProcess[str]]:
-    subprocess.run(
-        [function, "install", "--plugin-home", tmp_path / "plugins"],
-        check=True,
-        capture_output=True,
-    )
-    environment = {**os.environ, "KUSTOMIZE_PLUGIN_HOME": str(tmp_path / "plugins")}
+    request: pytest.FixtureRequest, engine_of: Callable[[str], Engine], tmp_path: Path
+) -> Build:
+    """Build a kustomization with a generator, and ChangeClasses that keep a class, or none."""
 
     def built(keep: str, rest: str) -> subprocess.CompletedProcess[str]:
         classes = CLASSES + (f"  keep: {keep}\n" if keep else "")
-        texts = {
-            "web.yaml": WEB,
-            "classes.yaml": classes,
-            "kustomization.yaml": KUSTOMIZATION + rest,
-        }
-        folder = write(tmp_path / "base", texts)
-        command = [tool(request.param), *ENGINES[request.param], "--enable-alpha-plugins", folder]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        files = {"web.yaml": WEB, "classes.yaml": classes}
+        kustomization = {"kustomization.yaml": KUSTOMIZATION + rest}
+        return engine_of(request.param).build(write(tmp_path, {**files, **kustomization}))
 
     return built
 
@@ -69,7 +58,7 @@ FIXED = (
 )
 
 
-def test_a_class_is_kept(build: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_a_class_is_kept(build: Build) -> None:
     """Both together are the base; with one name for good, references across them hold."""
     live, window = (
         list(yaml.load_all(build(keep, FIXED).stdout, yaml.CSafeLoader))
@@ -81,9 +70,7 @@ def test_a_class_is_kept(build: Callable[..., subprocess.CompletedProcess[str]])
 
 
 @pytest.mark.parametrize("prefix", ["", "namePrefix: a-\n"])
-def test_a_hash_to_come_is_recognised(
-    prefix: str, build: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_a_hash_to_come_is_recognised(prefix: str, build: Build) -> None:
     """What kustomize is going to rename must not be parted from what refers to it."""
     for keep in ("", "live", "window"):
         done = build(keep, HASHED + prefix)
@@ -91,9 +78,7 @@ def test_a_hash_to_come_is_recognised(
         assert "(reference-renamed)" in done.stderr
 
 
-def test_a_reference_that_kustomize_would_not_rename(
-    build: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
+def test_a_reference_that_kustomize_would_not_rename(build: Build) -> None:
     """It has the old name until all transformers have run."""
     for keep in ("live", "window"):
         done = build(keep, FIXED + "namePrefix: a-\n")

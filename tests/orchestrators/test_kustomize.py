@@ -93,21 +93,14 @@ def test_K01_as_transformer(engine: Engine, function: Path, tmp_path: Path) -> N
 
 
 def test_K02_failing_policy(engine: Engine, tmp_path: Path) -> None:
-    """A policy that fails fails the build, and the person who runs it reads why."""
-    built = engine.build(repository(tmp_path, engine, FAILING))
-    assert built.returncode == 1
-    assert built.stdout == ""
+    """Its file is named, as the kustomization asks kustomize to note it."""
+    origin = "buildMetadata: [originAnnotations]\n"
+    built = engine.build(repository(tmp_path, engine, FAILING, more=origin))
+    assert (built.returncode, built.stdout) == (1, "")
+    assert "policy.yaml: [error] WindowPolicy flux-system/" in built.stderr
     assert "spec.windows.working-week.opens" in built.stderr
     assert "Fry 08:00" in built.stderr
     assert "Traceback" not in built.stderr
-
-
-def test_K02_the_file_of_a_policy_that_fails(engine: Engine, tmp_path: Path) -> None:
-    """It is named where the kustomization asks kustomize to note it."""
-    place = repository(tmp_path, engine, FAILING)
-    with (place / "kustomization.yaml").open("a") as file:
-        file.write("buildMetadata: [originAnnotations]\n")
-    assert "policy.yaml: [error] WindowPolicy flux-system/" in engine.build(place).stderr
 
 
 VALIDATE = annotated(POLICY, "krm-windows.dev/mode", "Validate")
@@ -131,24 +124,16 @@ def test_K03_validator_passes(engine_of: Callable[[str], Engine], tmp_path: Path
     assert validated.stdout == plain.stdout
 
 
+@pytest.mark.parametrize("policy", [VALIDATE, POLICY], ids=["validates", "transforms"])
 def test_K03_validator_finds_what_is_missing(
-    engine_of: Callable[[str], Engine], tmp_path: Path, way: str
+    engine_of: Callable[[str], Engine], tmp_path: Path, way: str, policy: str
 ) -> None:
-    """As validator it fails a build that lacks the windows."""
+    """Without the annotation it is a transformer wherever it is, which kustomize refuses there."""
     engine = engine_of(way)
-    built = engine.build(repository(tmp_path, engine, VALIDATE, slot="validators"))
+    built = engine.build(repository(tmp_path, engine, policy, slot="validators"))
     assert built.returncode == 1
-    assert "shouldn't modify" not in built.stderr
-
-
-def test_K03_without_the_annotation_it_echoes(
-    engine_of: Callable[[str], Engine], tmp_path: Path, way: str
-) -> None:
-    """Without the annotation it is a transformer, wherever it is."""
-    engine = engine_of(way)
-    built = engine.build(repository(tmp_path, engine, slot="validators"))
-    assert built.returncode == 1
-    assert "validator shouldn't modify the resource map" in built.stderr
+    refusal = "validator shouldn't modify the resource map"
+    assert (refusal in built.stderr) is (policy == POLICY)
 
 
 @pytest.fixture(
@@ -199,6 +184,7 @@ ELSEWHERE = POLICY.replace(
     "names: [infra, apps]",
     "names: [infra]\n  - kind: Kustomization\n    names: [team]\n    namespace: team",
 ).replace("\nspec:\n", "\nspec:\n  crossNamespaceTargets: Allow\n")
+MOVES = "namespace: flux-system\n"
 TEAM = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -215,41 +201,29 @@ spec:
 """
 
 
-def test_K10_component_in_a_layer_with_a_namespace(
-    legacy: Engine, function: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param((POLICY, MOVES, {"flux-system"}, 0), id="one namespace"),
+        pytest.param((ELSEWHERE, "", {"flux-system", "team"}, 0), id="two namespaces"),
+        pytest.param((ELSEWHERE, MOVES, {"flux-system"}, 1), id="rights are moved away"),
+    ],
+)
+def test_K10_component_in_a_layer(
+    legacy: Engine, function: Path, tmp_path: Path, case: tuple[str, str, set[str], int]
 ) -> None:
-    """A layer's namespace moves what a Component adds."""
-    built = legacy.build(component(tmp_path, legacy, layer="namespace: flux-system\n"))
-    assert built.returncode == 0, built.stderr
-    assert {namespace for _, namespace, _ in ours(built.stdout)} == {"flux-system"}
-    assert verify(function, built.stdout, tmp_path) == (0, FOUND)
-
-
-def test_K10_component_with_two_target_namespaces(
-    legacy: Engine, function: Path, tmp_path: Path
-) -> None:
-    """Rights for two namespaces stay two, and lie with their targets."""
-    folder = component(tmp_path, legacy, ELSEWHERE)
+    """A layer's namespace moves what a Component adds, Roles too, from where they are needed."""
+    policy, layer, namespaces, code = case
+    folder = component(tmp_path, legacy, policy, layer=layer)
     write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
     built = legacy.build(folder)
     assert built.returncode == 0, built.stderr
-    roles = {(namespace, name) for kind, namespace, name in ours(built.stdout) if kind == "Role"}
-    assert {namespace for namespace, _ in roles} == {"flux-system", "team"}
-    assert len({name for _, name in roles}) == 2
-    assert verify(function, built.stdout, tmp_path, ELSEWHERE) == (0, FOUND)
-
-
-def test_K10_component_whose_rights_are_moved_away(
-    legacy: Engine, function: Path, tmp_path: Path
-) -> None:
-    """A layer's namespace moves both Roles into it, exit 0."""
-    folder = component(tmp_path, legacy, ELSEWHERE, layer="namespace: flux-system\n")
-    write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
-    built = legacy.build(folder)
-    assert built.returncode == 0, built.stderr
-    code, words = verify(function, built.stdout, tmp_path, ELSEWHERE)
-    assert code == 1
-    assert "team" in words
+    roles = [(namespace, name) for kind, namespace, name in ours(built.stdout) if kind == "Role"]
+    assert {namespace for namespace, _ in roles} == namespaces
+    assert len({name for _, name in roles}) == (1 if policy == POLICY else 2)
+    found, words = verify(function, built.stdout, tmp_path, policy)
+    assert found == code
+    assert "team" in words if code else words == FOUND
 
 
 def test_T05_prefixes_below_and_above_still_rename_references(
@@ -391,67 +365,3 @@ def test_G09_one_result_in_every_slot(legacy: Engine, function: Path, tmp_path: 
     assert ours(generator.stdout) == wanted
     assert ours(from_component.stdout) == wanted
     assert ours(from_render.stdout) == wanted
-
-
-def moved(engine: Engine, folder: Path, gated: dict[str, str], more: str = "") -> Path:
-    files = dict(RESOURCES)
-    for name, targets in gated.items():
-        text = POLICY.replace("office-hours", name).replace("[infra, apps]", f"[{targets}]")
-        files[f"{name}.yaml"] = engine.policy(text + more)
-    entries = "\n- ".join(f"{name}.yaml" for name in gated)
-    return write(folder, {**files, "kustomization.yaml": kustomization(entry=entries)})
-
-
-@pytest.mark.parametrize("order", ["one two", "two one"])
-@pytest.mark.parametrize(
-    "after",
-    [
-        pytest.param({"one": "infra", "two": "live, apps"}, id="moves"),
-        pytest.param({"one": "live", "two": "infra, apps"}, id="change places"),
-        pytest.param({"two": "live, infra, apps"}, id="all of it moves"),
-    ],
-)
-def test_a_target_moves_to_another_policy(
-    legacy: Engine, function: Path, tmp_path: Path, order: str, after: dict[str, str]
-) -> None:
-    """A build yields the same whatever was built before, so no build is of a move."""
-    before = {"one": "infra, apps", "two": "live"}
-    assert legacy.build(moved(legacy, tmp_path, before)).returncode == 0
-    gated = {name: after[name] for name in order.split() if name in after}
-    built = legacy.build(moved(legacy, tmp_path, gated))
-    assert built.returncode == 0, built.stderr
-    found = objects(built.stdout)
-    for name, targets in gated.items():
-        [(_, role)] = [
-            (key, each) for key, each in found.items() if key[::2] == ("Role", f"{name}-gate")
-        ]
-        assert role["rules"][0]["resourceNames"] == sorted(targets.split(", "))
-        for target in targets.split(", "):
-            note = found["Kustomization", "flux-system", target]["metadata"]["annotations"]
-            assert note == {"krm-windows.dev/governed-by": f"flux-system/{name}"}
-        policy = (tmp_path / f"{name}.yaml").read_text()
-        assert verify(function, built.stdout, tmp_path, policy) == (0, FOUND)
-
-
-def test_two_policies_on_one_target_fail_the_build(legacy: Engine, tmp_path: Path) -> None:
-    """As after half of a move."""
-    built = legacy.build(moved(legacy, tmp_path, {"one": "infra, apps", "two": "live, apps"}))
-    assert built.returncode == 1
-    assert "(two-policies)" in built.stderr
-
-
-def test_what_one_policy_releases_and_another_gates_is_found(
-    legacy: Engine, function: Path, tmp_path: Path
-) -> None:
-    """By `verify`, of either policy: one could be opened while the other is closed."""
-    released = "  released: [{kind: Kustomization, names: [apps]}]\n"
-    moved(legacy, tmp_path, {"one": "infra"}, released)
-    one = (tmp_path / "one.yaml").read_text()
-    moved(legacy, tmp_path, {"one": "infra", "two": "live, apps"})
-    (tmp_path / "one.yaml").write_text(one)
-    built = legacy.build(tmp_path)
-    for name in ("one", "two"):
-        code, said = verify(
-            function, built.stdout, tmp_path, (tmp_path / f"{name}.yaml").read_text()
-        )
-        assert (code, "(two-policies)" in said) == (1, True)

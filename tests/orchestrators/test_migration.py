@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import program
-from repositories import ADOPT_UNTIL, FIXTURES, carry_out, read
+from repositories import FIXTURES, carry_out, read
 
 from krm_windows import inventory
 from krm_windows.krm import KubeObject
@@ -22,12 +22,8 @@ from krm_windows.schedule.timeline import timeline
 pytestmark = pytest.mark.slow  # kustomize, kpt and containers
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
-# Each cluster whose windows are at work: the fixture, its name, and what directory Flux applies.
-CLUSTERS = [
-    ("old-style", "bergen", "clusters/bergen/infra"),
-    ("old-style", "cadiz", "clusters/cadiz/infra"),
-    ("old-style", "delft", "clusters/delft/infra"),
-]
+INFRA = "clusters/{}/infra"  # what directory Flux applies
+ORIGINAL = FIXTURES / "old-style/repository"
 
 
 @pytest.fixture
@@ -41,9 +37,10 @@ def kustomize(tool: Callable[[str], Path]) -> Callable[[Path], list[dict[str, ob
     return build
 
 
-@pytest.fixture(params=CLUSTERS, ids=lambda case: case[1])
-def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
-    return request.param
+@pytest.fixture(params=["bergen", "cadiz", "delft"])
+def cluster(request: pytest.FixtureRequest) -> str:
+    """A cluster whose windows are at work."""
+    return str(request.param)
 
 
 def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[str, str, str]]:
@@ -79,12 +76,10 @@ def opened(events: Iterable[tuple[datetime, bool]]) -> list[tuple[datetime, date
 
 
 def test_the_schedules_are_those_of_the_original(
-    case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
+    cluster: str, kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
     """Migrated, rendered and built, a cluster has the CronJobs that it had."""
-    fixture, cluster, path = case
-    original = FIXTURES / fixture / "repository"
-    assert program("", "migrate", original, "--output-dir", tmp_path / "out").code == 0
+    assert program("", "migrate", ORIGINAL, "--output-dir", tmp_path / "out").code == 0
     [policy] = (tmp_path / "out").glob("*.yaml")
     assert (
         program(
@@ -92,22 +87,20 @@ def test_the_schedules_are_those_of_the_original(
         ).code
         == 0
     )
-    before = schedules(kustomize(original / path), "open", "close")
+    before = schedules(kustomize(ORIGINAL / INFRA.format(cluster)), "open", "close")
     assert before
     assert schedules(kustomize(tmp_path / "windows"), "open", "close") == before
 
 
 def test_it_is_open_when_the_original_was(
-    case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]]
+    cluster: str, kustomize: Callable[[Path], list[dict[str, object]]]
 ) -> None:
     """Over a year, the gate decides what the controller made of the old CronJobs."""
-    fixture, cluster, path = case
-    original = FIXTURES / fixture / "repository"
-    built = kustomize(original / path)
+    built = kustomize(ORIGINAL / INFRA.format(cluster))
     wanted = opened(
         [*runs(schedules(built, "open"), state=True), *runs(schedules(built, "close"), state=False)]
     )
-    [made] = read(original).policies
+    [made] = read(ORIGINAL).policies
     policy, _ = load(KubeObject.from_value(made.content).node).for_cluster(cluster)
     assert policy
     plan, _ = compile_policy(policy, cluster, inventory.take([], kinds(policy)))
@@ -117,27 +110,13 @@ def test_it_is_open_when_the_original_was(
 
 
 def test_the_repository_builds_without_the_old_windows(
-    case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
+    cluster: str, kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
     """Once the steps are done, all else is as ever."""
-    fixture, _, path = case
-    original, after = FIXTURES / fixture / "repository", tmp_path / "after"
-    found = read(original)
-    shutil.copytree(original, after)
+    after = tmp_path / "after"
+    found = read(ORIGINAL)
+    shutil.copytree(ORIGINAL, after)
     carry_out(after, found.steps)
-    assert kustomize(after / path) == [
-        each for each in kustomize(original / path) if each["kind"] != "CronJob"
+    assert kustomize(after / INFRA.format(cluster)) == [
+        each for each in kustomize(ORIGINAL / INFRA.format(cluster)) if each["kind"] != "CronJob"
     ]
-
-
-def test_the_original_is_not_touched(case: tuple[str, str, str], tmp_path: Path) -> None:
-    """Everything is written into a directory that was not there."""
-    original = FIXTURES / case[0] / "repository"
-    before = {path: path.read_bytes() for path in original.rglob("*") if path.is_file()}
-    assert (
-        program(
-            "", "migrate", original, "--output-dir", tmp_path / "out", "--adopt-until", ADOPT_UNTIL
-        ).code
-        == 0
-    )
-    assert {path: path.read_bytes() for path in original.rglob("*") if path.is_file()} == before
