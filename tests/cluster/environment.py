@@ -253,10 +253,23 @@ class Environment:
         self.policy(spec)
         self.eventually_closed()
 
-    def account(self, policy: str = "windows") -> Api:
-        """Return the API as the policy's account may use it."""
-        where = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
-        return Api(self.api.ask("POST", where, {"spec": {}})["status"]["token"])
+    def account(self, name: str = "windows-gate") -> Api:
+        """Return the API as an account of the namespace may use it."""
+        return Api(self.token(name))
+
+    def token(self, account: str) -> str:
+        where = f"api/v1/namespaces/{self.name}/serviceaccounts/{account}/token"
+        found: str = self.api.ask("POST", where, {"spec": {}})["status"]["token"]
+        return found
+
+    def grant(self, account: str, kind: str, role: str, name: str = "too-wide") -> None:
+        """Bind an account of the namespace to a role in it."""
+        binding = {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": self.name}],
+        }
+        self.api.create("rolebindings", self.name, binding)
 
     def add(self, name: str, content: object) -> None:
         """Write a resource of `cluster/`, and list it."""
@@ -365,15 +378,12 @@ class Environment:
         pod = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
             "spec"
         ]["template"]["spec"]
-        token = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
         with TemporaryDirectory() as folder:
             for item in pod["volumes"][0]["configMap"]["items"]:
                 path = Path(folder, item["path"])
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(volume[item["key"]])
-            Path(folder, "token").write_text(
-                self.api.ask("POST", token, {"spec": {}})["status"]["token"]
-            )
+            Path(folder, "token").write_text(self.token(f"{policy}-gate"))
             Path(folder, "ca.crt").write_bytes((PKI / "ca.crt").read_bytes())
             server = {"KUBERNETES_SERVICE_HOST": API, "KUBERNETES_SERVICE_PORT": str(API_PORT)}
             command = [sys.executable, "-I", folder, "--account", folder]

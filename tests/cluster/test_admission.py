@@ -27,21 +27,14 @@ Deed = Callable[[Api, str], object]
 
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
-    env.begin(timeout="90s")
-    env.policy()
-    env.eventually_closed()
-    as_account = token(env)
+    env.begin_closed(timeout="90s")
+    as_account = env.account()
     # The API server takes up one admission policy after the other.
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
     own = rehearse(annotation(f"{env.name}/windows"))
     eventually("that of annotations, too", lambda: refused(env.api, env, own) == CLOSED_BY)
     yield as_account
     as_account.close()
-
-
-def token(env: Environment, name: str = "windows-gate") -> Api:
-    where = f"api/v1/namespaces/{env.name}/serviceaccounts/{name}/token"
-    return Api(env.api.ask("POST", where, {"spec": {}})["status"]["token"])
 
 
 def refused(api: Api, env: Environment, deed: Deed) -> str:
@@ -122,7 +115,8 @@ def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> 
 
 def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -> None:
     """Made an administrator of its namespace, it still creates and deletes no target."""
-    widen(env, account)
+    env.grant("windows-gate", "ClusterRole", "cluster-admin")
+    eventually("the rights are there", lambda: may_list(account, env.name))
     assert refused(
         account, env, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
     )
@@ -136,20 +130,6 @@ def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -
         env,
         lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status),
     )
-
-
-def widen(env: Environment, account: Api) -> None:
-    binding = {
-        "metadata": {"name": "too-wide"},
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "cluster-admin",
-        },
-        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": env.name}],
-    }
-    env.api.create("rolebindings", env.name, binding)
-    eventually("the rights are there", lambda: may_list(account, env.name))
 
 
 def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: Api) -> None:
@@ -224,7 +204,7 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
         each.policy()
     for each, other in ((env, neighbour), (neighbour, env)):
         each.eventually_closed()
-        gate = token(each)
+        gate = each.account()
         eventually(
             "the policy is in force",
             lambda gate=gate, each=each: refused(gate, each, annotate) == FIELD,
@@ -234,7 +214,7 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
         gate.close()
     stale = annotation("gone/windows")
     patch("anna", metadata={"annotations": {stale: "{}"}})(env.api, env.name)
-    gate = token(env)
+    gate = env.account()
     patch(metadata={"annotations": {stale: None}})(gate, env.name)
     gate.close()
     assert stale not in env.target()["metadata"]["annotations"]
@@ -249,17 +229,8 @@ def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
     )
     for name, said in (("site-windows", CLOSED_BY), ("site-windows-gate", "")):
         env.api.create("serviceaccounts", env.name, {"metadata": {"name": name}})
-        binding = {
-            "metadata": {"name": name},
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "Role",
-                "name": "windows-gate",
-            },
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": env.name}],
-        }
-        env.api.create("rolebindings", env.name, binding)
-        renamed = token(env, name)
+        env.grant(name, "Role", "windows-gate", name)
+        renamed = env.account(name)
         eventually(
             f"{name} is judged",
             lambda renamed=renamed, said=said: refused(renamed, env, rename) == said,
@@ -275,7 +246,7 @@ def test_former_names_are_kept_too(env: Environment) -> None:
     env.eventually_closed()
     old = rehearse(annotation(former))
     eventually("it is refused", lambda: refused(env.api, env, old) == CLOSED_BY)
-    gate = token(env)
+    gate = env.account()
     assert refused(gate, env, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
     gate.close()
 
@@ -303,7 +274,7 @@ def test_kubectl_works_under_it(env: Environment) -> None:
     opening = window(after=75, length=4, zone=STEADY_ZONE)
     env.policy(kubectl_policy(opening))
     env.eventually_delivered()
-    as_account = token(env)
+    as_account = env.account()
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
     own = annotation(f"{env.name}/windows")
     assert refused(as_account, env, patch(metadata={"annotations": {own: "{}"}})) == FIELD

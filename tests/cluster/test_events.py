@@ -4,7 +4,6 @@ import time
 
 from environment import APPS, CLOSED, OPEN, Environment, eventually
 from lab.api import Object
-from test_hooks import token
 from test_rights import KUSTOMIZE, granted
 
 SAID = {**CLOSED, "events": True}
@@ -57,7 +56,7 @@ def test_one_more_right(env: Environment) -> None:
         ([""], ["events"], [], ["create"]),
         ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"]),
     ]
-    account = token(env)
+    account = env.account()
     assert sorted(granted(account, env.name)) == expected
     account.close()
     role = env.api.get("roles", env.name, "windows-gate")

@@ -403,7 +403,7 @@ def test_no_other_job_is_created(plant: Plant) -> None:
     )
     tables = env.api.get("configmaps", env.name, "windows-gate")["data"]
     hooks: dict[str, Object] = json.loads(tables["hooks.json"])["hooks"]
-    account = token(env)
+    account = env.account()
     jobs = {kind: job_of(found) for kind, found in hooks.items()}
     assert set(jobs) == {"beforeOpen", "rollback", "afterClose"}
     other = deepcopy(jobs["afterClose"])
@@ -418,16 +418,7 @@ def test_no_other_job_is_created(plant: Plant) -> None:
                 continue
             change(changed)
             assert answer(account, where, changed) in (DENIED, INVALID), (words, kind)
-    binding = {
-        "metadata": {"name": "too-wide"},
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "cluster-admin",
-        },
-        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": env.name}],
-    }
-    env.api.create("rolebindings", env.name, binding)
+    env.grant("windows-gate", "ClusterRole", "cluster-admin")
     elsewhere = f"apis/batch/v1/namespaces/{env.name}/jobs?dryRun=All"
     eventually(
         "too wide a right is held", lambda: answer(account, elsewhere, jobs["afterClose"]) == DENIED
@@ -455,7 +446,7 @@ def test_the_rights_of_hooks(plant: Plant) -> None:
     """In their namespace to create and get Jobs; without hooks there is no right at all."""
     env = plant.env
     plant.closed(afterClose=plant.system.hook("off"))
-    account = token(env)
+    account = env.account()
     target = ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])
     expected = {
         env.name: [target, NOTE],
@@ -478,14 +469,6 @@ def test_the_rights_of_hooks(plant: Plant) -> None:
     env.policy(CLOSED)
     eventually("its rights are gone", lambda: granted(account, plant.namespace) == [])
     account.close()
-
-
-def token(env: Environment) -> Api:
-    request: Object = {"spec": {"expirationSeconds": 3600}}
-    answer = env.api.ask(
-        "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
-    )
-    return Api(answer["status"]["token"])
 
 
 def test_refused_namespaces(env: Environment) -> None:

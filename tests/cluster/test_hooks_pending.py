@@ -4,7 +4,7 @@ import subprocess
 
 from environment import CLOSED, OPEN, Environment, Spec, eventually
 from lab import origins
-from test_hooks import NOTE, Plant, plant, reconciles, token
+from test_hooks import NOTE, Plant, plant, reconciles
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, fetched, installed
 
@@ -242,7 +242,7 @@ def test_the_right_to_read_sources(plant: Plant) -> None:
     """It is to get, only with `onlyIf: Pending`; where a target is seen, on its source alone."""
     env, hooks = plant.env, around(plant)
     begin(plant, **hooks)
-    account = token(env)
+    account = env.account()
     target = ([KUSTOMIZE], ["kustomizations"], ["apps"], ["get", "patch"])
     kinds = ("buckets", "externalartifacts", "gitrepositories", "ocirepositories")
     any_source = [([SOURCE], [kind], [], ["get"]) for kind in kinds]

@@ -9,7 +9,7 @@ from environment import CLOSED, OPEN, Environment, Spec, eventually
 from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.settings import REGISTRY_PORT
-from test_hooks import DENIED, Plant, answer, container, job_of, never_ready, token
+from test_hooks import DENIED, Plant, answer, container, job_of, never_ready
 from test_status import by_windows, row, status
 
 from krm_windows.policy.images import DEFAULTS
@@ -299,7 +299,7 @@ def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
 
 def assert_no_other_amounts(plant: Plant) -> None:
     env, where = plant.env, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
-    account = token(env)
+    account = env.account()
     tables = env.api.get("configmaps", env.name, "windows-gate")["data"]
     for hook in json.loads(tables["hooks.json"])["hooks"].values():
         account.ask("POST", where, job_of(hook))

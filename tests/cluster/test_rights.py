@@ -27,11 +27,7 @@ REVIEWS: tuple[list[str], ...] = (
 @pytest.fixture
 def account(env: Environment) -> Iterator[Api]:
     env.begin_closed()
-    request: Object = {"spec": {"expirationSeconds": 3600}}
-    answer = env.api.ask(
-        "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
-    )
-    yield (as_account := Api(answer["status"]["token"]))
+    yield (as_account := env.account())
     as_account.close()
 
 
