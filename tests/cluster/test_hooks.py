@@ -283,85 +283,83 @@ def test_hooks_under_the_admission_policy(plant: Plant) -> None:
 DENIED, INVALID = "denied", "invalid"
 SAID = "may create only the Jobs of the policy's hooks here"
 VOLUME: Object = {"name": "host", "hostPath": {"path": "/"}}
+META, LABELS, SPEC = ("metadata",), ("metadata", "labels"), ("spec",)
+TEMPLATE, POD = ("spec", "template", "metadata"), ("spec", "template", "spec")
+ONE = (*POD, "containers", 0)
+
+
+def put(where: tuple[str | int, ...], *gone: str, **new: object) -> Callable[[Object], None]:
+    """Return what changes a part of a Job."""
+
+    def change(job: Object) -> None:
+        for key in where:
+            job = job[key]  # type: ignore[index]
+        for name in gone:
+            del job[name]
+        job.update(new)
+
+    return change
+
+
 OTHER_JOBS: dict[str, Callable[[Object], object]] = {
-    "another name": lambda job: job["metadata"].update(name="tried"),
+    "another name": put(META, name="tried"),
     "a name to be made up": lambda job: job["metadata"].update(
         generateName=job["metadata"].pop("name")
     ),
-    "another label": lambda job: job["metadata"]["labels"].update(tried="yes"),
-    "no labels": lambda job: job["metadata"].pop("labels"),
-    "an annotation": lambda job: job["metadata"].update(annotations={"tried": "yes"}),
-    "a finalizer": lambda job: job["metadata"].update(finalizers=["tried.example.com/yes"]),
-    "an owner": lambda job: job["metadata"].update(
-        ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "tried", "uid": "1"}]
+    "another label": put(LABELS, tried="yes"),
+    "no labels": put(META, "labels"),
+    "an annotation": put(META, annotations={"tried": "yes"}),
+    "a finalizer": put(META, finalizers=["tried.example.com/yes"]),
+    "an owner": put(
+        META, ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}]
     ),
-    "more Pods": lambda job: job["spec"].update(parallelism=5, completions=5),
-    "more tries": lambda job: job["spec"].update(backoffLimit=6),
-    "more time": lambda job: job["spec"].update(activeDeadlineSeconds=99999),
-    "no end": lambda job: job["spec"].pop("ttlSecondsAfterFinished"),
-    "suspended": lambda job: job["spec"].update(suspend=True),
-    "another controller": lambda job: job["spec"].update(managedBy="example.com/tried"),
-    "no failure policy": lambda job: job["spec"].pop("podFailurePolicy"),
-    "a label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].update(
-        tried="yes"
-    ),
-    "no label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].pop(
-        "krm-windows.dev/policy"
-    ),
-    "an annotation on its Pod": lambda job: job["spec"]["template"]["metadata"].update(
-        annotations={"a": "b"}
-    ),
-    "another account": lambda job: pod(job).update(serviceAccountName="admin"),
-    "another account by its old name": lambda job: pod(job).update(serviceAccount="admin"),
-    "an account's token": lambda job: pod(job).update(automountServiceAccountToken=True),
+    "more Pods": put(SPEC, parallelism=5, completions=5),
+    "more tries": put(SPEC, backoffLimit=6),
+    "more time": put(SPEC, activeDeadlineSeconds=99999),
+    "no end": put(SPEC, "ttlSecondsAfterFinished"),
+    "suspended": put(SPEC, suspend=True),
+    "another controller": put(SPEC, managedBy="example.com/tried"),
+    "no failure policy": put(SPEC, "podFailurePolicy"),
+    "a label on its Pod": put((*TEMPLATE, "labels"), tried="yes"),
+    "no label on its Pod": put((*TEMPLATE, "labels"), "krm-windows.dev/policy"),
+    "an annotation on its Pod": put(TEMPLATE, annotations={"a": "b"}),
+    "another account": put(POD, serviceAccountName="admin"),
+    "another account by its old name": put(POD, serviceAccount="admin"),
+    "an account's token": put(POD, automountServiceAccountToken=True),
     "a volume": lambda job: pod(job)["volumes"].append(VOLUME),
-    "another volume": lambda job: pod(job).update(volumes=[{**VOLUME, "name": "tmp"}]),
-    "a Secret": lambda job: pod(job).update(
-        volumes=[{"name": "tmp", "secret": {"secretName": "a"}}]
-    ),
-    "the host's network": lambda job: pod(job).update(hostNetwork=True),
-    "the host's processes": lambda job: pod(job).update(hostPID=True),
-    "a node": lambda job: pod(job).update(nodeName="node"),
-    "a node by its labels": lambda job: pod(job).update(nodeSelector={"a": "b"}),
-    "a place by tolerations": lambda job: pod(job).update(tolerations=[{"operator": "Exists"}]),
-    "a priority": lambda job: pod(job).update(priorityClassName="system-node-critical"),
-    "other names of hosts": lambda job: pod(job).update(
-        hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a"]}]
-    ),
-    "another DNS": lambda job: pod(job).update(
-        dnsPolicy="None", dnsConfig={"nameservers": ["10.0.0.1"]}
-    ),
-    "another user": lambda job: pod(job)["securityContext"].update(runAsUser=1000),
-    "a Secret to pull with": lambda job: pod(job).update(imagePullSecrets=[{"name": "a"}]),
+    "another volume": put(POD, volumes=[{**VOLUME, "name": "tmp"}]),
+    "a Secret": put(POD, volumes=[{"name": "tmp", "secret": {"secretName": "a"}}]),
+    "the host's network": put(POD, hostNetwork=True),
+    "the host's processes": put(POD, hostPID=True),
+    "a node": put(POD, nodeName="node"),
+    "a node by its labels": put(POD, nodeSelector={"a": "b"}),
+    "a place by tolerations": put(POD, tolerations=[{"operator": "Exists"}]),
+    "a priority": put(POD, priorityClassName="system-node-critical"),
+    "other names of hosts": put(POD, hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a"]}]),
+    "another DNS": put(POD, dnsPolicy="None", dnsConfig={"nameservers": ["10.0.0.1"]}),
+    "another user": put((*POD, "securityContext"), runAsUser=1000),
+    "a Secret to pull with": put(POD, imagePullSecrets=[{"name": "a"}]),
     "a container before": lambda job: pod(job).update(
         initContainers=[{**container(job), "name": "tried"}]
     ),
     "a container besides": lambda job: pod(job)["containers"].append(
         {**container(job), "name": "tried"}
     ),
-    "another image": lambda job: container(job).update(image="docker.io/library/evil:1"),
-    "another pull": lambda job: container(job).update(imagePullPolicy="Always"),
-    "another command": lambda job: container(job).update(command=["sh", "-c", "id"]),
-    "other arguments": lambda job: container(job).update(args=["id"]),
-    "no arguments": lambda job: container(job).pop("command"),
-    "a variable": lambda job: container(job).update(env=[{"name": "A", "value": "b"}]),
-    "a Secret's variables": lambda job: container(job).update(
-        envFrom=[{"secretRef": {"name": "a"}}]
-    ),
-    "a port": lambda job: container(job).update(ports=[{"containerPort": 80, "hostPort": 80}]),
-    "a step at its end": lambda job: container(job).update(
-        lifecycle={"preStop": {"exec": {"command": ["id"]}}}
-    ),
-    "a probe": lambda job: container(job).update(livenessProbe={"exec": {"command": ["id"]}}),
-    "another folder": lambda job: container(job).update(workingDir="/proc"),
-    "root": lambda job: container(job)["securityContext"].update(runAsUser=0, runAsNonRoot=False),
-    "all that is the kernel's": lambda job: container(job).update(
-        securityContext={"privileged": True}
-    ),
-    "no limits": lambda job: container(job).pop("resources"),
-    "another mount": lambda job: container(job).update(
-        volumeMounts=[{"name": "tmp", "mountPath": "/etc"}]
-    ),
+    "another image": put(ONE, image="docker.io/library/evil:1"),
+    "another pull": put(ONE, imagePullPolicy="Always"),
+    "another command": put(ONE, command=["sh", "-c", "id"]),
+    "other arguments": put(ONE, args=["id"]),
+    "no arguments": put(ONE, "command"),
+    "a variable": put(ONE, env=[{"name": "A", "value": "b"}]),
+    "a Secret's variables": put(ONE, envFrom=[{"secretRef": {"name": "a"}}]),
+    "a port": put(ONE, ports=[{"containerPort": 80, "hostPort": 80}]),
+    "a step at its end": put(ONE, lifecycle={"preStop": {"exec": {"command": ["id"]}}}),
+    "a probe": put(ONE, livenessProbe={"exec": {"command": ["id"]}}),
+    "another folder": put(ONE, workingDir="/proc"),
+    "root": put((*ONE, "securityContext"), runAsUser=0, runAsNonRoot=False),
+    "all that is the kernel's": put(ONE, securityContext={"privileged": True}),
+    "no limits": put(ONE, "resources"),
+    "another mount": put(ONE, volumeMounts=[{"name": "tmp", "mountPath": "/etc"}]),
 }
 
 
