@@ -1,6 +1,7 @@
 """A repository with a policy, and what Flux applies of it; tests commit changes to it."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from calls import POLICY
@@ -19,8 +20,7 @@ CLUSTER = {
     "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
     # Read as applied: it gates the Kustomization of its cluster.
     "clusters/north/policy.yaml": POLICY.replace(
-        "metadata:\n",
-        "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
+        "metadata:\n", "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"
     ),
     "apps/map.yaml": MAP,
 }
@@ -85,3 +85,18 @@ class Repository:
             text=True,
         )
         return done.stdout
+
+
+def put_under_git(folder: Path, program: Path) -> Callable[..., str]:
+    """Commit all of a folder to a new repository, on the branch `main`; return Git in there."""
+
+    def git(*arguments: str) -> str:
+        command = [str(program), "-C", str(folder), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    git("init", "--quiet", "--initial-branch=main")
+    git("config", "user.name", "Ada")
+    git("config", "user.email", "ada@example.com")
+    git("add", ".")
+    git("commit", "--quiet", "--message=first")
+    return git

@@ -73,7 +73,6 @@ class Pull:
     sha: str
     files: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    body: str | None = None
     base: str = "main"
     state: str = "open"
     draft: bool = False
@@ -122,7 +121,6 @@ class Server:
         return f"/repos/{self.repository}/"
 
     def latest(self, sha: str, context: str = "krm-windows") -> dict[str, str]:
-        """Return what was said of a commit last."""
         return [each for each in self.statuses[sha] if each["context"] == context][-1]
 
     def changed(self, _directory: Path, base: str, sha: str) -> frozenset[str]:
@@ -143,7 +141,6 @@ class Server:
         monkeypatch.setattr(git_program, "fetch_branch", lambda _, _remote, branch, _access: branch)
 
     def answer(self, method: str, target: str, headers: dict[str, str], body: Json) -> Reply:
-        """Answer a request."""
         url = urlsplit(target)
         self.asked.append(f"{method} {url.path}")
         self.before(method, url.path)
@@ -334,17 +331,12 @@ class Server:
         return 201, {}, self.said(said)
 
     def shape(self, pull: Pull) -> Json:
-        """Return a change as its interface shows it."""
         if self.kind == "gitlab":
             return {
                 "iid": pull.number,
                 "id": 10_000 + pull.number,
                 "sha": pull.sha,
-                "title": f"Change {pull.number}",
-                "description": pull.body,
                 "labels": list(pull.labels),
-                "author": {"username": "ada"},
-                "web_url": f"{self.address}/{pull.number}",
                 "target_branch": pull.base,
                 "state": {"open": "opened"}.get(pull.state, pull.state),
                 "draft": pull.draft,
@@ -363,16 +355,11 @@ class Server:
         return found | {
             "number": pull.number,
             "id": 10_000 + pull.number,
-            "title": f"Change {pull.number}",
-            "body": pull.body,
-            "user": {"login": "ada"},
-            "head": {"sha": pull.sha, "ref": "topic"},
+            "head": {"sha": pull.sha},
             "labels": [{"name": each} for each in pull.labels],
-            "html_url": f"{self.address}/{pull.number}",
         }
 
     def said(self, status: dict[str, str]) -> Json:
-        """Return a status as its interface shows it."""
         if self.kind == "gitlab":
             return {**status, "name": status["context"], "status": status["state"]}
         if self.kind == "gitea":
@@ -388,7 +375,6 @@ def _check_run(name: str, state: str) -> Json:
 
 @contextmanager
 def serving(kind: str, *pulls: Pull, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
-    """Serve a repository of a forge."""
     forge = Server(kind, list(pulls))
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(forge))
     server.daemon_threads = True

@@ -64,17 +64,14 @@ class Gitea:
 
     @property
     def api(self) -> str:
-        """The address of its REST interface."""
         return f"{self.address}/api/v1"
 
     def ask(
         self, method: str, path: str, content: Json = None, *, user: str = OWNER
     ) -> tuple[int, Json]:
-        """Ask as a user; return the status and what came."""
         return self._ask(method, path, content, f"token {self.tokens[user]}")
 
     def call(self, method: str, path: str, content: Json = None, *, user: str = OWNER) -> Json:
-        """Ask as a user for what has to succeed; return what came."""
         return _checked(path, self.ask(method, path, content, user=user))
 
     def token(self, user: str, *scopes: str) -> str:
@@ -85,13 +82,11 @@ class Gitea:
         return _checked(path, self._ask("POST", path, content, f"Basic {pair}"))["sha1"]
 
     def user(self, name: str) -> None:
-        """Make a user."""
         content = {"username": name, "email": f"{name}@forge.test", "password": _PASSWORD}
         self.call("POST", "admin/users", {**content, "must_change_password": False})
         self.tokens[name] = self.token(name, "all")
 
     def repository(self) -> "Repository":
-        """Make a repository with one commit."""
         name = f"fleet-{secrets.token_hex(4)}"
         content = {"name": name, "auto_init": True, "default_branch": "main"}
         self.call("POST", "user/repos", content)
@@ -113,14 +108,11 @@ class Gitea:
 
 @dataclass
 class Repository:
-    """A repository, and what people do in it."""
-
     gitea: Gitea
     name: str
 
     @property
     def full(self) -> str:
-        """Its name, as the commands take it."""
         return f"{OWNER}/{self.name}"
 
     @property
@@ -130,7 +122,6 @@ class Repository:
         return f"{scheme}://{OWNER}:{self.gitea.tokens[OWNER]}@{place}/{self.full}.git"
 
     def call(self, method: str, path: str, content: Json = None, *, user: str = OWNER) -> Json:
-        """Ask something below the repository that has to succeed."""
         return self.gitea.call(method, f"repos/{self.full}/{path}", content, user=user)
 
     def protect(self, *contexts: str) -> None:
@@ -153,7 +144,6 @@ class Repository:
         self.call("POST", "contents", {"files": changed, "message": f"Change {branch}", **place})
 
     def pull(self, branch: str, files: dict[str, str], text: str = "") -> int:
-        """Open a pull request that adds files; return its number."""
         self.write(files, branch)
         content = {"head": branch, "base": "main", "title": f"Change {branch}", "body": text}
         number = self.call("POST", "pulls", content)["number"]
@@ -165,7 +155,6 @@ class Repository:
         until("it can be merged", lambda: self.call("GET", f"pulls/{number}")["mergeable"])
 
     def label(self, number: int, name: str, *, user: str = OWNER) -> None:
-        """Set a label, which is made if it is new."""
         known = {each["name"]: each["id"] for each in self.call("GET", "labels")}
         if name not in known:
             made = self.call("POST", "labels", {"name": name, "color": "#00aabb"})
@@ -173,15 +162,12 @@ class Repository:
         self.call("POST", f"issues/{number}/labels", {"labels": [known[name]]}, user=user)
 
     def head(self, number: int) -> str:
-        """Return the commit at the head of a pull request."""
         return self.call("GET", f"pulls/{number}")["head"]["sha"]
 
     def is_merged(self, number: int) -> bool:
-        """Whether a pull request is merged."""
         return self.call("GET", f"pulls/{number}")["merged"]
 
     def states(self, number: int) -> dict[str, str]:
-        """Return what is said of the head of a pull request last, by context."""
         found = self.call("GET", f"commits/{self.head(number)}/status")["statuses"]
         return {each["context"]: each["status"] for each in found or []}
 
@@ -263,7 +249,6 @@ def _answering(gitea: Gitea, process: subprocess.Popen[bytes], log: Path) -> Git
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it; what it has started, such as Git, ends with it."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(HANG)

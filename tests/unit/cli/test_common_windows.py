@@ -59,7 +59,6 @@ MEANT = {
 
 
 def written(folder: Path, heading: str) -> Path:
-    """Write the policy under a heading."""
     (recipe,) = (text for title, text in RECIPES.items() if heading in title)
     path = folder / "policy.yaml"
     path.write_text(HEAD + "".join(f"  {line}\n" for line in recipe.splitlines()))
@@ -67,7 +66,6 @@ def written(folder: Path, heading: str) -> Path:
 
 
 def test_every_recipe_is_tried() -> None:
-    """None is on the page alone."""
     assert len(RECIPES) == len(MEANT)
 
 
@@ -76,7 +74,6 @@ def test_every_recipe_is_tried() -> None:
 def test_a_recipe_is_open_when_its_heading_says(
     heading: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And no check warns of it."""
     path = written(tmp_path, heading)
     assert main(["check", str(path), "--strict", "--from", "2026-11-23"]) == 0
     for instants, state in zip(MEANT[heading], ("open", "closed"), strict=True):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from calls import APPS, CLASSES, POLICY, SYNC
+from committed import put_under_git
 from forges import TOKEN, Pull
 from forges import serving as forge
 from served import kustomization
@@ -76,7 +77,6 @@ FILES = {
     "apps/web.yaml": CONFIG_MAP,
     "deploy": "#!/bin/sh\n",
 }
-COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "--quiet", "--all")
 WIDEST = 76
 
 
@@ -91,16 +91,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(place)
     assert main(["render", "windows/policy.yaml", "--output-dir", "windows/rendered"]) == 0
     (place / "objects.json").write_text("\n".join(map(json.dumps, objects())))
-    for arguments in (
-        ("init", "--quiet", "--initial-branch=main"),
-        ("config", "user.name", "Ada"),
-        ("config", "user.email", "ada@example.com"),
-        ("add", "."),
-        (*COMMIT, "--message=Windows"),
-    ):
-        subprocess.run(["git", *arguments], check=True)
+    git = put_under_git(place, Path("git"))
     (place / "apps/web.yaml").write_text(CONFIG_MAP + "data: {color: blue}\n")
-    subprocess.run(["git", *COMMIT, "--message=Blue"], check=True)
+    git("commit", "--quiet", "--all", "--message=Blue")
     return place
 
 
@@ -127,7 +120,6 @@ def objects() -> list[dict[str, Any]]:
 
 
 def kubeconfig(address: str) -> dict[str, object]:
-    """Return the kubeconfig of a context `north`."""
     context = {"cluster": "north", "user": "nobody"}
     return {
         "apiVersion": "v1",
@@ -139,7 +131,6 @@ def kubeconfig(address: str) -> dict[str, object]:
 
 
 def test_every_command_has_one() -> None:
-    """So that a new command wants its own."""
     assert set(EXAMPLES) == set(COMMANDS)
     for command, examples in EXAMPLES.items():
         assert examples
@@ -148,19 +139,9 @@ def test_every_command_has_one() -> None:
             assert max(map(len, example.split("\n"))) <= WIDEST, example
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_them(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As they are."""
-    assert main([command, "--help"]) == 0
-    shown = capsys.readouterr().out
-    for example in EXAMPLES[command]:
-        assert f"  {example}\n" in shown
-
-
 @pytest.mark.slow  # programs, a cluster and a forge
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion", "serve"}))
 def test_it_runs_as_it_is_shown(command: str, surroundings: dict[str, str]) -> None:
-    """All examples of a command, each in the repository as it was."""
     if command in ("init", "migrate"):
         no_windows_yet()
     for example in EXAMPLES[command]:
@@ -187,7 +168,7 @@ def no_windows_yet() -> None:
     Path("clusters/north/kustomization.yaml").write_text(
         "resources: [flux-system.yaml, apps.yaml, by-hand/open.yaml, by-hand/close.yaml]\n"
     )
-    subprocess.run(["git", *COMMIT, "--message=None yet"], check=True)
+    subprocess.run(["git", "commit", "--quiet", "--all", "--message=None yet"], check=True)
 
 
 @pytest.mark.slow  # shells
@@ -195,7 +176,6 @@ def no_windows_yet() -> None:
 def test_the_shells_take_theirs(
     example: str, surroundings: dict[str, str], tool: Callable[[str], Path]
 ) -> None:
-    """Each in the shell that it is for."""
     [shell] = {"bash", "zsh", "fish"} & set(example.replace(")", " ").split())
     command = [tool(shell), "-c", example]
     if shell == "zsh":

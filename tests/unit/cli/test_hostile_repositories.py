@@ -64,12 +64,10 @@ HARMLESS = {
 
 
 def inline(slot: str, text: str) -> str:
-    """Return a plugin that is in the kustomization itself."""
     return f"{slot}:\n- |\n" + "".join(f"  {line}\n" for line in text.splitlines())
 
 
 def plugin(kind: str, fields: str) -> str:
-    """Return the configuration of a plugin that is built in."""
     return f"apiVersion: builtin\nkind: {kind}\nmetadata: {{name: read}}\n{fields}\n"
 
 
@@ -115,17 +113,11 @@ CONFIGURATIONS = {
         "transformers",
         plugin("ReplacementTransformer", "replacements: [{path: '@PLACE@'}]"),
     ),
-    "function": (
-        "transformers",
-        FUNCTION + "      exec: {path: '@PLACE@'}\n",
-    ),
+    "function": ("transformers", FUNCTION + "      exec: {path: '@PLACE@'}\n"),
     "container": (
         "transformers",
-        FUNCTION
-        + (
-            "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', "
-            "dst: /a}]}\n"
-        ),
+        FUNCTION + "      container: {image: a, network: true, mounts: ["
+        "{type: bind, src: '@PLACE@', dst: /a}]}\n",
     ),
     "validator": (
         "validators",
@@ -247,26 +239,16 @@ def attacks(host: Path, url: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the name of each attack, and the files of the directory that is built."""
     for what, place in places(host, url).items():
         for name, field in FIELDS.items():
-            yield (
-                f"{name}: {what}",
-                {"kustomization.yaml": kustomization(field.replace("@PLACE@", place))},
-            )
+            text = kustomization(field.replace("@PLACE@", place))
+            yield f"{name}: {what}", {"kustomization.yaml": text}
         for name, (slot, configuration) in FILES.items():
             text = kustomization(f"{slot}: [plugin.yaml]", generates="name: read" in configuration)
-            yield (
-                f"{name}: {what}",
-                {
-                    "kustomization.yaml": text,
-                    "plugin.yaml": configuration.replace("@PLACE@", place),
-                },
-            )
+            plugged = configuration.replace("@PLACE@", place)
+            yield f"{name}: {what}", {"kustomization.yaml": text, "plugin.yaml": plugged}
 
 
 def kustomization(field: str, *, generates: bool = False) -> str:
-    """Return a kustomization with a field.
-
-    It says what was read where the field makes a ConfigMap of it.
-    """
+    """Return one with a field; it says what was read where the field makes a ConfigMap of it."""
     generates = generates or "name: read" in field
     return (SAYING if generates else READ).replace("@FIELD@", field)
 
@@ -276,15 +258,9 @@ def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> No
     """kustomize, and git beside it as on every machine."""
     monkeypatch.setenv("PATH", f"{tool('kustomize').parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
-    for name in (
-        "http_proxy",
-        "https_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "all_proxy",
-        "ALL_PROXY",
-    ):
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.mark.slow
@@ -292,10 +268,7 @@ def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> No
 def test_check_reads_nothing_of_the_host_and_asks_nobody(
     repository: Path, host: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each attack is the build of a Kustomization of its own.
-
-    Another one has its objects as well.
-    """
+    """Each attack is the build of a Kustomization; another one has its objects as well."""
     with Listener(tmp_path) as listener:
         names = {}
         flux = [(repository / "clusters/north/flux.yaml").read_text()]
@@ -342,17 +315,8 @@ def test_split_reads_nothing_of_the_host_and_asks_nobody(
         for number, (_, files) in enumerate(chosen[:: 1 if what in ("command", "git") else 5]):
             write(repository, f"attack-{number}", files)
             output = tmp_path / f"split-{number}"
-            base = str(repository / f"attack-{number}")
-            main(
-                [
-                    "split",
-                    base,
-                    "--classes",
-                    str(repository / "classes.yaml"),
-                    "--output-dir",
-                    str(output),
-                ]
-            )
+            how = ["--classes", str(repository / "classes.yaml"), "--output-dir", str(output)]
+            main(["split", str(repository / f"attack-{number}"), *how])
             written = "".join(
                 path.name + path.read_text() for path in output.rglob("*") if path.is_file()
             )

@@ -52,7 +52,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def gated(*options: str, at: datetime = THURSDAY, paths: bool = True) -> ExitCode:
-    """Call the command."""
     lines = ["paths: [apps/*]"] if paths else []
     arguments = ["merge-gate", "windows/policy.yaml", *configured([*options, *lines])]
     clock = Clock(lambda: at, lambda _: None)
@@ -60,7 +59,6 @@ def gated(*options: str, at: datetime = THURSDAY, paths: bool = True) -> ExitCod
 
 
 def on(server: Server) -> tuple[str, ...]:
-    """Say which forge."""
     return ("--forge", "github", "--repo", "acme/fleet", "--url", server.address)
 
 
@@ -107,13 +105,12 @@ def test_a_change_opens_no_window_for_itself(
 
 
 def test_a_tree_below_the_top_is_gated(
-    tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A forge and git name files from the top of the repository; nothing would be gated else."""
-    repository = Repository(tmp_path, tool("git"))
     below = {}
     for path in repository.folder.rglob("*.yaml"):
-        below[f"fleet/{path.relative_to(tmp_path)}"] = path.read_text()
+        below[f"fleet/{path.relative_to(repository.folder)}"] = path.read_text()
     base = repository.commit(below)
     sha = repository.commit({"fleet/apps/map.yaml": MAP.replace("web", "net")})
     # What is at the top is another fleet, which the change does not touch.
@@ -179,15 +176,11 @@ def test_the_file_of_the_base_counts(
     ("text", "said"),
     [
         ("mergemethod: merge", "mergemethod: Extra inputs are not permitted"),
-        ("jobs: 0", "jobs: Input should be greater than or equal to 1"),
         ("timeout: 0h", "timeout: must be longer than zero"),
-        ("mergeMethod: fast", "mergeMethod: Input should be 'merge', 'squash' or 'rebase'"),
-        ("- merge", "gate.yaml:1:1: an object must be a mapping"),
         ("merge: [", "gate.yaml:2:1: did not find expected node content"),
     ],
 )
 def test_a_wrong_file_is_said(text: str, said: str, repository: Repository) -> None:
-    """With its name and the field."""
     sha = repository.commit({"gate.yaml": text})
     with pytest.raises(InputError, match=r"^gate\.yaml") as raised:
         gated("--base", sha, "--head", sha, "--config", "gate.yaml", paths=False)
@@ -195,7 +188,6 @@ def test_a_wrong_file_is_said(text: str, said: str, repository: Repository) -> N
 
 
 def event(repository: Repository, sha: str, **fields: object) -> str:
-    """Write the payload of an event; return its file."""
     group = {
         "head_sha": sha,
         "head_ref": f"refs/heads/gh-readonly-queue/main/pr-7-{repository.base}",
@@ -232,27 +224,10 @@ def test_labels_count_in_a_queue(repository: Repository, server: Server) -> None
     assert gated(*on(server), *one, "--change", "7") == ExitCode.CLOSED
 
 
-@pytest.mark.parametrize(("kind", "word"), [("gitlab", "failed"), ("gitea", "failure")])
-def test_other_forges_have_the_answer_as_a_status_too(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch, kind: str, word: str
-) -> None:
-    """For a train with `--forge`: a failure in the words of the forge."""
-    monkeypatch.setenv(f"{kind.upper()}_TOKEN", TOKEN)
-    sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
-    with serving(kind, Pull(7, "a" * 40, ("apps/map.yaml",))) as server:
-        where = ("--forge", kind, "--repo", "acme/fleet", "--url", server.address)
-        one = ("--base", repository.base, "--head", sha, "--change", "7")
-        assert gated(*where, *one) == ExitCode.CLOSED
-        assert server.latest(sha)["state"] == word
-        assert gated(*where, *one, at=MONDAY) == ExitCode.FINE
-        assert server.latest(sha)["state"] == "success"
-
-
 @pytest.mark.parametrize(
     "fields",
     [
         {"head_sha": "--all"},
-        {"head_sha": None},
         {"base_sha": "main"},
         {"head_ref": "refs/heads/main"},
         {"head_ref": "refs/heads/gh-readonly-queue/main/pr-x-" + "a" * 40},
@@ -268,15 +243,9 @@ def test_an_event_of_another_kind_is_refused(
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [
-        ("", "not JSON"),
-        ("[]", "unexpected response"),
-        ("{}", "not a merge queue event"),
-        ("[" * 9999, "JSON"),
-    ],
+    [("", "not JSON"), ("[]", "unexpected response"), ("{}", "not a merge queue event")],
 )
 def test_an_event_that_is_none_is_refused(repository: Repository, content: str, said: str) -> None:
-    """In words of ours."""
     (repository.folder / "event.json").write_text(content)
     with pytest.raises(ForgeError, match=said):
         gated("--event", "event.json")
@@ -285,8 +254,11 @@ def test_an_event_that_is_none_is_refused(repository: Repository, content: str, 
             gated("--event", event(repository, "a" * 40), option, "HEAD")
 
 
-def test_what_waits_in_a_queue_is_answered_anew_at_every_edge(server: Server) -> None:
+def test_what_waits_in_a_queue_is_answered_anew_at_every_edge(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was a success when it was queued is none when the window has closed meanwhile."""
+    monkeypatch.chdir(tmp_path)
     heads = {7: "1" * 40, 8: "2" * 40, 9: "3" * 40, 10: "4" * 40}
     for number in (8, 9, 10):
         server.pulls.append(Pull(number, f"{number:040x}", ("docs/a.md",)))
@@ -331,8 +303,3 @@ def test_a_branch_named_like_a_queue_lets_nothing_through(
     assert server.latest(sha)["state"] == "pending"
     assert repository.base not in server.statuses
     assert server.latest(other)["state"] == "failure"
-
-
-@pytest.fixture(autouse=True)
-def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)

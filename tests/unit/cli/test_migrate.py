@@ -16,7 +16,6 @@ REPOSITORY = FIXTURES / "old-style/repository"
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """A repository with one window."""
     folder = tmp_path / "fleet"
     folder.mkdir()
     for name, text in pair("0 8 * * 1", "0 17 * * 4").items():
@@ -70,33 +69,15 @@ def test_the_commands_that_render_are_said(
     assert [each["stale"] for each in rendered] == [False] * 3
 
 
-def test_warnings_fail_under_strict(tmp_path: Path) -> None:
-    """What is wrong with the original is a warning."""
-    assert (
-        main(["migrate", str(REPOSITORY), "--output-dir", str(tmp_path / "out"), "--strict"])
-        == ExitCode.ERROR
-    )
-
-
 def test_what_is_not_understood_fails(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The file and the line are named, and nothing is written."""
     (fleet / "other.yaml").write_text(job("third", "0 9 * * *", "flux suspend kustomization $APPS"))
     assert main(["migrate", str(fleet), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert capsys.readouterr().out.startswith(
         "other.yaml:20:15: [error] CronJob flux-system/third "
     )
     assert not (tmp_path / "out").exists()
-
-
-def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever calls it expects windows."""
-    assert main(["migrate", str(tmp_path), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
-    assert (
-        capsys.readouterr().out
-        == "no policy was made: no CronJob at work in a cluster closes what a policy can gate\n"
-    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +98,6 @@ def test_a_wrong_call_is_said(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In one line, with nothing written."""
     monkeypatch.chdir(fleet.parent)
     code = ExitCode.USAGE if "soon" in arguments else ExitCode.ERROR
     assert main(["migrate", *arguments]) == code

@@ -43,7 +43,14 @@ WEB = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n" + APPS.re
 ).replace("./apps", "./web").replace(
     "name: flux-system}", "name: flux-system, namespace: flux-system}"
 )
-SPEC = """\
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: week
+  namespace: flux-system
+  annotations: {config.kubernetes.io/local-config: "true"}
+spec:
   timeZone: Europe/Berlin
   crossNamespaceTargets: Allow
   targets:
@@ -51,50 +58,35 @@ SPEC = """\
   - {kind: Kustomization, namespace: shop, names: [web], mustExist: false}
   windows: {week: {opens: "Mon 08:00", closes: "Thu 17:00"}}
 """
-POLICY = f"""\
-apiVersion: krm-windows.dev/v1alpha1
-kind: WindowPolicy
-metadata:
-  name: week
-  namespace: flux-system
-  annotations: {{config.kubernetes.io/local-config: "true"}}
-spec:
-{SPEC}"""
 TOGETHER = "(delivered-together)"
 FLEET = POLICY + "  clusters: {prod: {}, test: {}}\n"
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+SYNC = "clusters/prod/flux-system/gotk-sync.yaml"
+
+
+@pytest.fixture(autouse=True)
+def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A repository in which a Kustomization creates the namespace of another one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
-    lay({"clusters/prod/flux-system/gotk-sync.yaml": ROOT, "clusters/prod/apps.yaml": APPS})
-    lay(
-        {
-            "apps/web.yaml": WEB,
-            "web/web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n",
-        }
-    )
+    lay({SYNC: ROOT, "clusters/prod/apps.yaml": APPS, "apps/web.yaml": WEB})
+    lay({"web/web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"})
     lay({"policy.yaml": POLICY, "fleet.yaml": FLEET})
-    return tmp_path
 
 
 def lay(files: dict[str, str]) -> None:
-    """Write files below the working directory."""
     for path, text in files.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(text)
 
 
 def objects(folder: str) -> list[dict[str, Any]]:
-    """Return the objects right in a directory."""
     paths = sorted(path for path in Path(folder).glob("*.yaml") if path.stem != "kustomization")
     return [yaml.safe_load(path.read_text()) for path in paths]
 
 
 def namespaces(folder: str) -> set[str | None]:
-    """Return the namespaces of the objects right in a directory."""
     return {each["metadata"].get("namespace") for each in objects(folder)}
 
 
@@ -106,7 +98,6 @@ def delivering(folder: str) -> Iterator[dict[str, Any]]:
 
 
 def render(*options: str, policy: str = "policy.yaml", to: str = "clusters/prod/week") -> int:
-    """Render a policy."""
     return main(["render", policy, "--output-dir", to, *options])
 
 
@@ -126,7 +117,6 @@ def check_apart(windows: str, path: str, beside: str | None = None) -> None:
     }
 
 
-@pytest.mark.usefixtures("repository")
 def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """The command that it prints does, and a check of the repository finds nothing."""
     for path in ("policy.yaml", "fleet.yaml"):
@@ -143,16 +133,13 @@ def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> 
     assert "everything in it is already gated" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize(
-    "spec", mostly_slow(["", "  extras: [PrometheusRule]\n", "  actuator: Kubectl\n"], 3)
+    "spec", mostly_slow(["", "  extras: [PrometheusRule]\n", "  actuator: {type: Kubectl}\n"], 3)
 )
 def test_what_is_not_known_to_be_delivered_stays_together(
     spec: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As people apply it by `kubectl apply -k`; a warning says what to name."""
-    if "Kubectl" in spec:
-        spec = "  actuator: {type: Kubectl}\n"
     lay({"policy.yaml": POLICY + spec})
     assert render() == 0
     said = capsys.readouterr().err
@@ -176,21 +163,6 @@ def test_what_is_not_known_to_be_delivered_stays_together(
     assert not Path("clusters/prod/week/namespace-shop").exists()
 
 
-@pytest.mark.usefixtures("repository")
-def test_a_kind_of_an_add_on_is_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its definition may not exist yet on a new cluster."""
-    one = POLICY.replace("shop", "flux-system") + "  extras: [PrometheusRule, NetworkPolicy]\n"
-    lay({"policy.yaml": one})
-    assert render("--resources", "clusters/prod") == 0
-    assert TOGETHER not in capsys.readouterr().err
-    (found,) = delivering("clusters/prod/week")
-    assert found["spec"]["path"] == "./clusters/prod/week/prometheusrule"
-    (rule,) = objects("clusters/prod/week/prometheusrule")
-    assert rule["kind"] == "PrometheusRule"
-    assert "NetworkPolicy" in {each["kind"] for each in objects("clusters/prod/week")}
-
-
-@pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize(
     ("text", "path"),
     [
@@ -201,17 +173,15 @@ def test_a_kind_of_an_add_on_is_apart(capsys: pytest.CaptureFixture[str]) -> Non
         (INSTANCE, "clusters/prod/week"),
         # Of an artifact that is a part of the repository.
         (ROOT.replace("./clusters/prod", "./prod").replace("Git", "OCI"), "prod/week"),
-        (ROOT.replace("./clusters/prod", "./"), "clusters/prod/week"),
     ],
 )
 def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None:
     """The Flux Kustomization of the innermost directory above the output."""
-    lay({"clusters/prod/flux-system/gotk-sync.yaml": text})
+    lay({SYNC: text})
     assert render("--resources", "clusters/prod") == 0
     check_apart("clusters/prod/week", path)
 
 
-@pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize(
     "text",
     [
@@ -219,8 +189,6 @@ def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None
         ROOT.replace("clusters/prod", "clusters/product"),
         # The top of whichever repository.
         ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"),
-        # Nobody has bootstrapped a cluster from it yet.
-        APPS,
         # On another cluster Flux does not run.
         f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n",
     ],
@@ -228,26 +196,13 @@ def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None
 def test_what_does_not_deliver_it_is_not_taken(
     text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Then all stays together, and that is said."""
-    lay({"clusters/prod/flux-system/gotk-sync.yaml": text})
+    lay({SYNC: text})
     if "name: x" in text:
         lay({"clusters/prod/apps.yaml": APPS.replace("name: flux-system}", "name: x}")})
     assert render("--resources", "clusters/prod") == 0
     assert TOGETHER in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("repository")
-def test_init_says_what_render_warns_of(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where nothing says by what the windows would be delivered."""
-    for path in ("policy.yaml", "fleet.yaml"):
-        Path(path).unlink()
-    root = ROOT.replace("./clusters/prod", "./").replace("Git", "OCI")
-    lay({"clusters/prod/flux-system/gotk-sync.yaml": root})
-    assert main(["init", "--time-zone", "UTC"]) == 0
-    assert TOGETHER in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("repository")
 def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """By the file that `flux bootstrap` wrote, or one of its own; a wrong one is refused."""
     tenant = f"{ROOT}  serviceAccountName: week\n".replace("namespace: flux-system", "namespace: t")
@@ -260,21 +215,12 @@ def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "other.yaml: its spec.path must be clusters/prod/week" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("repository")
 def test_a_fleet_has_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """Each cluster, as its resources say how it is delivered."""
-    lay(
-        {
-            "clusters/test/all.yaml": ROOT.replace("clusters/prod", "fleet/clusters/test")
-            + "---\n"
-            + APPS
-        }
-    )
-    lay(
-        {"clusters/prod/flux-system/gotk-sync.yaml": ROOT.replace("./clusters", "./fleet/clusters")}
-    )
-    options = ["--resources", "clusters/{cluster}"]
-    options += ["--all-clusters"]
+    test = ROOT.replace("clusters/prod", "fleet/clusters/test")
+    lay({"clusters/test/all.yaml": f"{test}---\n{APPS}"})
+    lay({SYNC: ROOT.replace("./clusters", "./fleet/clusters")})
+    options = ["--resources", "clusters/{cluster}", "--all-clusters"]
     assert render(*options, policy="fleet.yaml", to="fleet") == 0
     assert TOGETHER not in capsys.readouterr().err
     for cluster in ("prod", "test"):
@@ -288,7 +234,6 @@ def test_a_fleet_has_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
     assert render(*options, "--check", policy="fleet.yaml", to="fleet") == 0
 
 
-@pytest.mark.usefixtures("repository")
 def test_it_is_verified_together(capsys: pytest.CaptureFixture[str]) -> None:
     """A directory of windows holds what is delivered by itself; a Role that is gone is missed."""
     assert render("--resources", "clusters/prod") == 0
@@ -300,20 +245,13 @@ def test_it_is_verified_together(capsys: pytest.CaptureFixture[str]) -> None:
     assert "shop/web" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize("selector", ["names: [{}]", "matchLabels: {{krm-windows.dev/policy: x}}"])
 def test_it_is_never_gated(selector: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither by its name nor by its labels."""
     assert render("--resources", "clusters/prod") == 0
     (found,) = delivering("clusters/prod/week")
+    second = POLICY.replace("name: week", "name: second")
     wanted = selector.format(found["metadata"]["name"])
-    lay(
-        {
-            "second.yaml": POLICY.replace("name: week", "name: second").replace(
-                "names: [apps]", wanted
-            )
-        }
-    )
+    lay({"second.yaml": second.replace("names: [apps]", wanted)})
     assert render("--resources", "clusters", policy="second.yaml", to="out") != 0
     said = capsys.readouterr().err
     assert "(self-lock)" in said or "(target-unmatched)" in said

@@ -2,13 +2,12 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from effort import mostly_slow
+from committed import put_under_git
 
 from krm_windows.cli import main
 
@@ -38,14 +37,12 @@ OVER = """\
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    """A file with a policy that is closed."""
     path = tmp_path / "policy.yaml"
     path.write_text(POLICY)
     return path
 
 
 def listed(policy: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
-    """Return the overrides of a file as the command lists them."""
     capsys.readouterr()
     assert main(["override", str(policy), "--list", "-o", "json"]) == 0
     found: list[dict[str, str]] = json.loads(capsys.readouterr().out)
@@ -73,7 +70,6 @@ def test_open_for_two_hours(policy: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_closed_on_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The others have nothing of it."""
     arguments = ["closed", "--until", "2098-01-01", "--reason", "audit", "--name", "stop"]
     assert main(["override", str(policy), *arguments, "--cluster", "south"]) == 0
     [made] = listed(policy, capsys)
@@ -82,60 +78,47 @@ def test_closed_on_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str])
 
 
 # Of four clusters one has a clock of its own, and the second cluster no override at all.
-FLEET = POLICY.replace("    north: {}\n    south: {}\n", "").replace(
-    '  freezes:\n    always: {starts: "2024-01-01", ends: "2030-12-31", reason: long}\n', ""
+FLEET = (
+    POLICY.partition("  freezes:")[0]
+    + """\
+  clusters: {c0: {}, c1: {overrides: {fix: null}}, c2: {}, c3: {timeZone: Europe/London}, c4: {},
+    c5: {}, c6: {}, c7: {timeZone: Europe/London}}
+"""
 )
 
 
-def fleet(policy: Path, number: int) -> None:
-    """Give the policy so many clusters, a quarter of them in London."""
-    own = ("{}", "{overrides: {fix: null}}", "{}", "{timeZone: Europe/London}")
-    lines = [
-        f"    c{each}: {own[0 if each > 1 and each % 4 == 1 else each % 4]}"
-        for each in range(number)
-    ]
-    policy.write_text(FLEET + "\n".join(lines) + "\n")
-
-
-@pytest.mark.parametrize("number", mostly_slow([12, 300], every=2))
-@pytest.mark.parametrize("call", ["override", "set"])
+@pytest.mark.parametrize("command", ["override", "set"])
 def test_of_a_fleet_the_cluster_that_is_named_is_shown_alone(
-    call: str, number: int, policy: Path, capsys: pytest.CaptureFixture[str]
+    command: str, policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever stops one line at 3 a.m. reads of no other; programs are told of all."""
-    fleet(policy, number)
+    policy.write_text(FLEET)
     patch = '{"overrides": {"fix": {"state": "Open", "ends": "2027-01-01", "reason": "r"}}}'
-    arguments = ["set", str(policy), "--patch", patch, "--cluster", "c2", "--dry-run"]
-    if call == "override":
-        arguments = ["override", str(policy), "open", "--for", "2h", "--reason", "r"]
-        arguments += ["--cluster", "c2", "--dry-run"]
-    assert main(arguments) == 0
+    arguments = {"set": ["--patch", patch], "override": ["open", "--for", "2h", "--reason", "r"]}
+    call = [command, str(policy), *arguments[command], "--cluster", "c2", "--dry-run"]
+    assert main(call) == 0
     said = capsys.readouterr().out
     assert set(re.findall(r"\bc\d+\b", said)) == {"c2"}
     assert len(said.splitlines()) < 10
-    assert main([*arguments, "-o", "json"]) == 0
+    assert main([*call, "-o", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["differences"]
-    assert [each["cluster"] for each in told] == [f"c{each}" for each in range(number)]
+    assert [each["cluster"] for each in told] == [f"c{each}" for each in range(8)]
 
 
-@pytest.mark.parametrize(("number", "alike"), [(12, 8), (300, 224)])
 def test_clusters_of_which_the_same_is_said_share_a_line(
-    number: int, alike: int, policy: Path, capsys: pytest.CaptureFixture[str]
+    policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And one that an override for all does not reach is named."""
-    fleet(policy, number)
+    policy.write_text(FLEET)
     arguments = ["open", "--for", "2h", "--reason", "r", "--name", "fix", "--dry-run"]
     assert main(["override", str(policy), *arguments]) == 0
     said = capsys.readouterr().out
-    names = f"{alike} clusters like c0"
     assert re.search(
-        rf"^flux-system/week on {names}, .* [(]Europe/Berlin[)]: opens 2 h", said, re.MULTILINE
+        r"(?m)^flux-system/week on 5 clusters like c0, .* [(]Europe/Berlin[)]: opens 2 h", said
     )
-    assert f"\nonce applied, flux-system/week on {names} becomes open until " in said
+    assert "\nonce applied, flux-system/week on 5 clusters like c0 becomes open until " in said
     assert "\nnot changed on c1\n" in said
-    london = "c3, c7, c11" if number == 12 else "75 clusters like c3"
-    assert f"once applied, flux-system/week on {london} becomes open until " in said
-    assert set(re.findall(r"\bc\d+\b", said)) == {"c0", "c1", *re.findall(r"c\d+", london)}
+    assert "once applied, flux-system/week on c3, c7 becomes open until " in said
 
 
 @pytest.mark.parametrize(
@@ -143,12 +126,10 @@ def test_clusters_of_which_the_same_is_said_share_a_line(
     [
         ("23:59", r"\d{4}-\d\d-\d\dT23:59[+]0[12]:00"),
         ("2098-01-01", "2098-01-02T00:00[+]01:00"),
-        ("2098-01-01T10:00", "2098-01-01T10:00[+]01:00"),
         ("2098-01-01T10:00Z", "2098-01-01T10:00Z"),
     ],
 )
 def test_until_a_moment_of_any_form(until: str, ends: str, policy: Path) -> None:
-    """Beginning and end are written as instants."""
     arguments = ["open", "--until", until, "--reason", "r", "--name", "o"]
     assert main(["override", str(policy), *arguments]) == 0
     starts = r"\d{4}-\d\d-\d\dT\d\d:\d\d[+-]\d\d:\d\d"
@@ -170,23 +151,6 @@ def test_the_line_is_stopped_whatever_an_audit_says(
     assert main(["set", str(policy), "--patch", patch]) == 1
 
 
-def test_options_may_be_anywhere(policy: Path) -> None:
-    """Nobody knows the order at 3 a.m."""
-    arguments = ["--reason", "r", "open", "--for", "2h"]
-    assert main(["override", "--cluster", "north", str(policy), *arguments]) == 0
-    assert "state: Open" in policy.read_text()
-
-
-def test_end_takes_it_out(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file is as before it was made."""
-    arguments = ["open", "--for", "2h", "--reason", "r", "--name", "fix"]
-    assert main(["override", str(policy), *arguments]) == 0
-    capsys.readouterr()
-    assert main(["override", str(policy), "--end", "fix"]) == 0
-    assert "on north, south becomes closed" in capsys.readouterr().out
-    assert policy.read_text() == POLICY
-
-
 def test_programs_are_told_the_name_and_what_it_does(
     policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,69 +168,40 @@ def test_programs_are_told_the_name_and_what_it_does(
     assert "override" not in json.loads(capsys.readouterr().out)
 
 
-def test_they_are_listed_whatever_the_targets_need(
-    policy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """No override closes early."""
-    policy.write_text(POLICY.replace("spec:\n", "spec:\n  closesEarly: auto\n", 1) + OVER)
-    assert main(["override", str(policy), "--list"]) == 0
-    assert "over" in capsys.readouterr().out
-
-
 def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
-    policy: Path, tool: Callable[[str], Path]
+    policy: Path, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The message says what was done; a reason takes its place."""
+    """The message says what was done; a reason takes its place. Nothing else is pruned."""
     policy.write_text(POLICY + OVER)
-
-    def git(*arguments: str) -> str:
-        command = [str(tool("git")), "-C", str(policy.parent), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    git("init", "--quiet", "--initial-branch=main")
-    git("config", "user.name", "Ada")
-    git("config", "user.email", "ada@example.com")
-    git("add", ".")
-    git("commit", "--quiet", "--message=first")
-    making = ["open", "--for", "2h", "--reason", "CVE", "--commit"]
+    git = put_under_git(policy.parent, tool("git"))
+    # Nobody knows the order of options at 3 a.m.
+    making = ["--commit", "--reason", "CVE", str(policy), "open", "--for", "2h"]
     for arguments in (
         [*making, "--name", "fix"],
-        ["--end", "fix", "--commit"],
-        ["--prune", "--commit"],
+        [str(policy), "--end", "fix", "--commit"],
         [*making, "--name", "more"],
-        ["--end", "more", "--commit", "--reason", "Done"],
+        [str(policy), "--prune", "--commit"],
     ):
-        assert main(["override", str(policy), *arguments]) == 0
+        assert main(["override", *arguments]) == 0
+    assert [each["name"] for each in listed(policy, capsys)] == ["more"]
+    assert main(["override", str(policy), "--prune"]) == 0
+    assert "nothing to write" in capsys.readouterr().out
+    assert main(["override", str(policy), "--end", "more", "--commit", "--reason", "Done"]) == 0
     assert git("log", "--reverse", "--format=%s").splitlines() == [
         "first",
         "CVE",
         "End override fix",
-        "Remove the overrides that are over",
         "CVE",
+        "Remove the overrides that are over",
         "Done",
     ]
 
 
-def test_prune_takes_out_what_is_over(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And nothing else; where nothing is over, nothing is written."""
-    policy.write_text(POLICY + OVER)
-    arguments = ["closed", "--for", "1h", "--reason", "r", "--name", "now"]
-    assert main(["override", str(policy), *arguments]) == 0
-    assert {each["name"]: each["phase"] for each in listed(policy, capsys)} == {
-        "over": "over",
-        "now": "active",
-    }
-    assert main(["override", str(policy), "--prune"]) == 0
-    assert [each["name"] for each in listed(policy, capsys)] == ["now"]
-    assert main(["override", str(policy), "--prune"]) == 0
-    assert "nothing to write" in capsys.readouterr().out
-
-
 def test_the_list_for_a_person(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for each, or one that says that there is none."""
+    """A line for each, or one that says that there is none; whatever the targets need."""
     assert main(["override", str(policy), "--list"]) == 0
     assert capsys.readouterr().out == "no overrides\n"
-    policy.write_text(POLICY + OVER)
+    policy.write_text(POLICY.replace("spec:\n", "spec:\n  closesEarly: auto\n", 1) + OVER)
     assert main(["override", str(policy), "--list"]) == 0
     assert capsys.readouterr().out == (
         "over  all clusters  Open  over  Wed 2025-01-01 10:00 to Wed 2025-01-01 12:00 "
@@ -274,46 +209,30 @@ def test_the_list_for_a_person(policy: Path, capsys: pytest.CaptureFixture[str])
     )
 
 
-BY_THE_POLICY = (
-    "overrides.o.ends",
-    "override 'fix' not found: the policy has none",
-    "cluster 'west' not found",
-)
+MAKING = ["open", "--for", "2h", "--reason", "r"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "said"),
     [
-        ([], "give `open` or `closed`, or --list, --end NAME or --prune"),
-        (["open"], "an override needs an end"),
-        (["open", "--for", "2h"], "an override needs a reason"),
-        (["open", "--for", "0h", "--reason", "r"], "must be longer than zero"),
-        (["open", "--for", "soon", "--reason", "r"], "must be a duration"),
-        (["open", "--until", "soon", "--reason", "r"], "overrides.o.ends"),
-        (["open", "--until", "2025-01-01", "--reason", "r"], "overrides.o.ends"),
-        (["open", "--prune"], "`open` creates an override, so it cannot be used with --prune"),
-        (["--end", "fix"], "override 'fix' not found: the policy has none"),
-        (["open", "--for", "2h", "--reason", "r", "--cluster", "west"], "cluster 'west' not found"),
-        (["--end", "fix", "--cluster", "west"], "cluster 'west' not found"),
+        ([], 2, "give `open` or `closed`, or --list, --end NAME or --prune"),
+        (["open"], 2, "an override needs an end"),
+        (["open", "--for", "2h"], 2, "an override needs a reason"),
+        (["open", "--for", "0h", "--reason", "r"], 2, "must be longer than zero"),
+        (["open", "--until", "soon", "--reason", "r", "--name", "o"], 1, "overrides.o.ends"),
+        (["open", "--until", "2025-01-01", "--reason", "r"], 1, ".ends"),
+        (["open", "--prune"], 2, "`open` creates an override, so it cannot be used with --prune"),
+        (["--end", "fix"], 1, "override 'fix' not found: over"),
+        ([*MAKING, "--cluster", "west"], 1, "cluster 'west' not found"),
+        ([*MAKING, "--name", "over"], 1, "override 'over' already exists"),
     ],
 )
 def test_a_wrong_call_writes_nothing(
-    arguments: list[str], said: str, policy: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, said: str, policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what is wrong in a line."""
-    # With what the policy says it is wrong, or by itself.
-    code = 1 if said in BY_THE_POLICY else 2
-    assert main(["override", str(policy), *arguments, "--name", "o"]) == code
-    assert said in capsys.readouterr().err
-    assert policy.read_text() == POLICY
-
-
-def test_a_name_that_is_taken(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first one stays as it is."""
     policy.write_text(POLICY + OVER)
-    arguments = ["open", "--for", "2h", "--reason", "r", "--name", "over"]
-    assert main(["override", str(policy), *arguments]) == 1
-    assert "override 'over' already exists" in capsys.readouterr().err
+    assert main(["override", str(policy), *arguments]) == code
+    assert said in capsys.readouterr().err
     assert policy.read_text() == POLICY + OVER
 
 
@@ -322,7 +241,6 @@ def test_a_policy_that_is_wrong_has_no_list(
 ) -> None:
     """When its overrides end is not known."""
     policy.write_text(POLICY.replace("Europe/Berlin", "Europe/Nowhere"))
-    assert main(["override", str(policy), "--list"]) == 1
-    assert "spec.timeZone" in capsys.readouterr().err
-    assert main(["override", str(policy), "open", "--for", "2h", "--reason", "r"]) == 1
-    assert "spec.timeZone" in capsys.readouterr().err
+    for arguments in (["--list"], MAKING):
+        assert main(["override", str(policy), *arguments]) == 1
+        assert "spec.timeZone" in capsys.readouterr().err

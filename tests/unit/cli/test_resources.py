@@ -1,7 +1,4 @@
-"""`--resources DIR`: a kustomization is what kustomize makes of it.
-
-Where it does more than to list its files.
-"""
+"""`--resources DIR`: a kustomization that does more than to list its files is built."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +33,6 @@ OVERLAY = "resources: [../base, settings.yaml, rendered.yaml]\nnamePrefix: north
 
 @pytest.fixture
 def north(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cluster's directory in a repository, without its kustomization; and kustomize."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     (tmp_path / ".git").mkdir()
     for name, text in FILES.items():
@@ -46,7 +42,6 @@ def north(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monke
 
 
 def names(north: Path, *, rendered: bool = True) -> list[str]:
-    """Return the names of what is seen."""
     return sorted(
         item.name
         for item in cluster_resources.read(str(north), None if rendered else lambda _: False)
@@ -54,10 +49,7 @@ def names(north: Path, *, rendered: bool = True) -> list[str]:
 
 
 def test_an_overlay_is_built(north: Path) -> None:
-    """What is local to the configuration is seen too, as a transformer sees it.
-
-    What was rendered only where asked.
-    """
+    """What is local to the configuration is seen too; what was rendered only where asked."""
     (north / "kustomization.yaml").write_text(OVERLAY)
     assert names(north) == ["north-apps", "north-ours", "settings"]
     assert names(north, rendered=False) == ["north-apps", "settings"]
@@ -70,12 +62,7 @@ def test_an_overlay_is_built(north: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "resources: [settings.yaml]\n",
-        f"{OVERLAY}components: [windows]\n",
-        "resources: [../base, windows]\n",
-    ],
+    "text", ["resources: [settings.yaml]\n", "resources: [../base, windows]\n"]
 )
 def test_a_list_of_files_and_what_cannot_be_built_yet_are_files(text: str, north: Path) -> None:
     """As a directory that is rendered only now."""
@@ -86,7 +73,6 @@ def test_a_list_of_files_and_what_cannot_be_built_yet_are_files(text: str, north
 def test_without_kustomize_files_are_what_they_are(
     north: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As before."""
     (north / "kustomization.yaml").write_text(OVERLAY)
     monkeypatch.setenv("PATH", "")
     assert names(north) == ["ours", "settings"]

@@ -8,16 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from committed import put_under_git
 from pydantic import SecretStr
 
 from krm_windows.cli import main
 from krm_windows.service import access, application, server
 from krm_windows.service.proposals import PullRequests
-from krm_windows.service.settings import Clusters
+from krm_windows.service.settings import Clusters, Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
 
@@ -30,31 +30,20 @@ PATH = "/policies/flux-system/no-deploy-friday"
 
 @pytest.fixture
 def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
-    """A bare clone of a repository with a policy."""
     folder = tmp_path / "repository"
     folder.mkdir()
     example = ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml"
     (folder / "week.yaml").write_bytes(example.read_bytes())
-    git = [str(tool("git")), "-C", str(folder)]
-    for arguments in (
-        ("init", "--quiet", "--initial-branch=main"),
-        ("config", "user.name", "Operator"),
-        ("config", "user.email", "operator@example.com"),
-        ("add", "."),
-        ("commit", "--quiet", "--message=first"),
-    ):
-        subprocess.run([*git, *arguments], check=True)
-    clone = folder.with_name("clone.git")
-    subprocess.run([*git, "clone", "--quiet", "--bare", ".", str(clone)], check=True)
-    for name, value in (("user.name", "Operator"), ("user.email", "operator@example.com")):
-        subprocess.run([git[0], "-C", str(clone), "config", name, value], check=True)
-    subprocess.run([git[0], "-C", str(clone), "remote", "remove", "origin"], check=True)
-    return clone
+    git = put_under_git(folder, tool("git"))
+    git("clone", "--quiet", "--bare", ".", "../clone.git")
+    for change in (("user.name", "Ada"), ("user.email", "ada@example.com")):
+        git("-C", "../clone.git", "config", *change)
+    git("-C", "../clone.git", "remote", "remove", "origin")
+    return tmp_path / "clone.git"
 
 
 @contextmanager
 def served(*arguments: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Start the program; give its port, and end it."""
     command = [sys.executable, "-m", "krm_windows", "serve", "--port", "0", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -81,20 +70,12 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
     ("content", "said"),
     [
         ('host: "0.0.0.0"', "configure authentication"),
-        ('host: "0.0.0.0"\ntlsByProxy: true', "configure authentication"),
         ('host: "::"\ntokens: t', "tlsByProxy"),
         ('host: "::"\ntlsByProxy: true', "the address :: can be reached by others"),
         ("host: example.com", "host: value is not a valid IPv4 or IPv6 address"),
-        ("oidc: {issuer: https://id.example.com}", "oidc.audience: Field required"),
         ("oidc: {issuer: https://id.example.com, audience: ''}", "oidc.audience"),
-        ("oidc: {audience: a}", "oidc.issuer: Field required"),
         ("oidc: {issuer: https://id.example.com, audience: a, kyes: a}", "oidc.kyes"),
         ("proxy: {user: X-User}", "proxy.networks: Field required"),
-        (
-            "proxy: {user: X-User, networks: [10.0.0.1/8]}",
-            "proxy.networks.0: value is not a valid IPv4 or IPv6 network",
-        ),
-        ("proxy: {networks: [10.0.0.0/8]}", "proxy.user: Field required"),
         ("proposals: {command: sh}", "give remote"),
         ("remote: origin\nproposals: {url: https://f.example.com/a}", "tokenFile"),
         ("remote: origin\nproposals: {tokenFile: t}", "give url, or command"),
@@ -106,26 +87,19 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
             "must be an https URL",
         ),
         (f"{PROXY}\ngrants: {{ops: [root]}}", "grants.ops.0: Input should be 'read'"),
-        ("grants: {ops: [read]}", "grants has no effect without"),
         ("grants: {ops: [read]}\ntokens: t", "grants has no effect without"),
         ("oidc: {issuer: id.example.com, audience: a}", "the URL must be https"),
         ("remote: nowhere", "remote 'nowhere' not found"),
         ("clusters: {directories: a, sources: [odd]}", "clusters"),
-        ("port: 99999", "less than or equal to 65535"),
         ("tokens: none", "none"),
         ("branch: none", "branch 'none' not found"),
         ("brunch: main", "brunch: Extra inputs"),
         ("[]", "must be a mapping"),
-        ("a: 1\n---\nb: 1", "must be one YAML document"),
         ("a: [", "config:"),
     ],
 )
 def test_what_it_does_not_start_as(
-    content: str,
-    said: str,
-    repository: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    content: str, said: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing that lets everybody in, sends secrets in clear, or means something else."""
     file = tmp_path / "config"
@@ -135,7 +109,6 @@ def test_what_it_does_not_start_as(
 
 
 def test_it_needs_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
-    """By an option, or by the file."""
     assert main(["serve"]) == 2
     assert "--repo DIR or --config FILE" in capsys.readouterr().err
     assert main(["serve", "--repo", ".", "--host", "0.0.0.0"]) == 1  # noqa: S104 - it is refused
@@ -145,7 +118,6 @@ def test_it_needs_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_port_that_another_program_has(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Is told of, before anything is served."""
     with socket.create_server((LOCAL, 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["serve", "--repo", str(repository), "--port", port]) == 1
@@ -169,61 +141,46 @@ def test_sign_ins_that_never_end_keep_nobody_out(repository: Path) -> None:
         assert b" 408 " in connection.recv(65536).partition(b"\r\n")[0]
 
 
-@dataclass
-class Started:
-    """What a server would have been started with."""
-
-    windows: Windows
-    ways: access.Ways
-    address: server.Address
+Start = Callable[..., tuple[Settings, access.Ways]]
 
 
 @pytest.fixture
-def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Started]:
+def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     """Start the command with options, but for the server, which says that it listens."""
-    seen: list[object] = []
+    seen: list[tuple[Settings, access.Ways]] = []
 
-    def make(windows: object, allowed: object, _: object) -> None:
-        seen.extend((windows, allowed))
+    def make(windows: Windows, ways: access.Ways, _: object) -> None:
+        seen.append((windows.settings, ways))
 
     def run(_: object, address: server.Address, started: Callable[..., None]) -> None:
-        seen.append(address)
         started(address.host, 8080)
 
     monkeypatch.setattr(access, "Access", lambda ways, _: ways)
     monkeypatch.setattr(application, "make", make)
     monkeypatch.setattr(server, "run", run)
 
-    def command(content: str, *options: str) -> Started:
-        seen.clear()
+    def command(content: str, *options: str) -> tuple[Settings, access.Ways]:
         file = repository.with_name("config")
         file.write_text(f"repo: {repository}\n{content}")
         assert main(["serve", "--config", str(file), *options]) == 0
-        windows, ways, address = seen
-        assert isinstance(windows, Windows)
-        assert isinstance(ways, access.Ways)
-        assert isinstance(address, server.Address)
-        return Started(windows, ways, address)
+        return seen[-1]
 
     return command
 
 
 def test_on_loopback_everybody_is_the_user_of_the_repository(
-    start: Callable[..., Started], capsys: pytest.CaptureFixture[str]
+    start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever calls by another name of the machine is refused, as a page of elsewhere might."""
-    started = start("rate: 0", "--host", "::1", "--port", "0")
+    settings, ways = start("rate: 0", "--host", "::1", "--port", "0")
     assert "serving on http://[::1]:8080" in capsys.readouterr().err
-    assert started.ways.anonymous is not None
-    assert started.ways.anonymous.person == Person("Operator", "operator@example.com")
-    settings = started.windows.settings
+    assert ways.anonymous is not None
+    assert ways.anonymous.person == Person("Ada", "ada@example.com")
     assert settings.is_open
     assert settings.rate == 0
 
 
-def test_who_may_call(
-    start: Callable[..., Started], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_may_call(start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of each way what the file says; then nobody is let in without one, by whatever name."""
     tokens = tmp_path / "tokens"
     tokens.write_text("")
@@ -235,9 +192,8 @@ oidc: {{issuer: https://id.example.com, audience: w}}
 proxy: {{user: X-User, networks: [10.0.0.0/8], groups: X-Groups}}
 grants: {{ops: [read, override], "*": [read], platform: [read, admin]}}
 """
-    started = start(content)
+    settings, ways = start(content)
     assert "serving on http://[::]:8080" in capsys.readouterr().err
-    ways = started.ways
     assert ways.anonymous is None
     assert ways.tokens == tokens
     assert ways.provider == access.Provider("https://id.example.com", "w", "scope")
@@ -246,53 +202,33 @@ grants: {{ops: [read, override], "*": [read], platform: [read, admin]}}
     read, override = access.Scope.READ, access.Scope.OVERRIDE
     platform = {read, access.Scope.ADMIN}
     assert ways.granted == {"ops": {read, override}, "*": {read}, "platform": platform}
-    assert not started.windows.settings.is_open
-
-
-def test_without_grants_scopes_have_the_name_of_the_program(start: Callable[..., Started]) -> None:
-    """As `krm-windows:read` in a token."""
-    granted = start(f"tlsByProxy: true\n{OIDC}").ways.granted
+    assert not settings.is_open
+    # Without grants, scopes have the name of the program in a token.
+    _, ways = start(f"tlsByProxy: true\n{OIDC}")
+    granted = ways.granted
     assert granted["krm-windows:write"] == {access.Scope.WRITE}
     assert granted["krm-windows:admin"] == {access.Scope.ADMIN}
 
 
 def test_where_changes_go(
-    start: Callable[..., Started],
-    repository: Path,
-    tool: Callable[[str], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, tool: Callable[[str], Path], repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Into files, trees and pull requests as the file says."""
-    add = ("remote", "add", "origin", "https://forge.example.com/a/b")
-    subprocess.run([str(tool("git")), "-C", str(repository), *add], check=True)
-    content = """
-remote: origin
-fetchSeconds: 5
-clusters: {directories: clusters/*, sources: [fleet=.]}
-"""
-    settings = start(f"{content}proposals: {{command: sh}}").windows.settings
-    assert (settings.remote, settings.fetchSeconds) == ("origin", 5)
+    """Into files, trees and pull requests as the file says; a secret need not be in it."""
+    git = [str(tool("git")), "-C", str(repository)]
+    subprocess.run([*git, "remote", "add", "origin", "https://forge.example.com/a/b"], check=True)
+    content = "remote: origin\nclusters: {directories: clusters/*, sources: [fleet=.]}\n"
+    settings, _ = start(f"{content}proposals: {{command: sh}}")
     assert settings.clusters == Clusters("clusters/*", ("fleet=.",))
     assert settings.proposals == PullRequests(command="sh")
-    token = tmp_path / "token"
-    token.write_text("secret")
-    forge = "proposals: {url: https://forge.example.com/repos/a/b"
-    requests = start(f"{content}{forge}, tokenFile: {token}}}").windows.settings.proposals
-    assert requests == PullRequests(url="https://forge.example.com/repos/a/b", tokenFile=token)
-    assert start("").windows.settings.proposals is None
-    # A secret need not be in the file.
     monkeypatch.setenv("KRM_WINDOWS_PROPOSALS__TOKEN", "other")
-    requests = start(f"{content}{forge}}}").windows.settings.proposals
-    assert requests is not None
-    assert "other" not in repr(requests)
-    assert requests.token == SecretStr("other")
+    settings, _ = start(f"{content}proposals: {{url: https://forge.example.com/repos/a/b}}")
+    assert settings.proposals
+    assert settings.proposals.token == SecretStr("other")
+    assert "other" not in repr(settings)
 
 
 def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its line has the hash alone, and lets whoever has the token in."""
-    from krm_windows.service.access import Access, Ways  # noqa: PLC0415 - the extra
-
     options = ["--scopes", "read,override", "--author", "Ada <ada@example.com>"]
     assert main(["serve", "--new-token", "ada", *options]) == 0
     shown = capsys.readouterr()
@@ -300,14 +236,24 @@ def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert token.startswith("kw_")
     assert token not in shown.out
     (tmp_path / "tokens").write_text(shown.out)
-    found = Access(Ways(tokens=tmp_path / "tokens")).begin_session(token)
+    found = access.Access(access.Ways(tokens=tmp_path / "tokens")).begin_session(token)
     assert token not in found
     assert main(["serve", "--new-token", "a b"]) == 2
     assert main(["serve", "--new-token", "ada", "--scopes", "root"]) == 2
 
 
+def two_lengths() -> bytes:
+    """Write a request that one reader takes for two, each of which would open the windows."""
+    body = b'{"state": "open", "for": "2h", "reason": "fix"}'
+    head = f"POST {PATH}/overrides HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()
+    head += b"Content-Type: application/json\r\n"
+    chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    two = b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" % len(chunk)
+    return head + two + chunk + head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
 def test_the_server(repository: Path) -> None:
-    """Answers, writes who changed what, and ends when it is told to."""
+    """Answers, writes who changed what and nothing else, and ends when it is told to."""
     with served("--repo", str(repository)) as (port, process):
         connection = http.client.HTTPConnection(LOCAL, port, timeout=20)
         connection.request("GET", PATH)
@@ -325,26 +271,13 @@ def test_the_server(repository: Path) -> None:
         assert b" 400 " in answered(port, b"what is this\r\n\r\n")[0].partition(b"\r\n")[0]
         large = b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 100_000
         assert b" 400 " in answered(port, large)[0].partition(b"\r\n")[0]
-        process.terminate()
-        assert process.stderr
-        [line] = process.stderr.read().splitlines()
-    told = json.loads(line)
-    assert (told["event"], told["caller"], told["commit"]) == ("changed", "local", body["commit"])
-
-
-def test_a_request_with_two_lengths_ends_the_connection(repository: Path) -> None:
-    """Neither it nor what stands behind it is carried out, under whichever name (RFC 9112, 6.1)."""
-    body = b'{"state": "open", "for": "2h", "reason": "fix"}'
-    head = f"POST {PATH}/overrides HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()
-    head += b"Content-Type: application/json\r\n"
-    chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-    two = head + b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" % len(chunk) + chunk
-    behind = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    with served("--repo", str(repository)) as (port, process):
-        found, seconds = answered(port, two + behind)
+        # One with two lengths ends the connection (RFC 9112, 6.1); what stands behind it is lost.
+        found, seconds = answered(port, two_lengths())
         assert found.count(b"HTTP/1.1 ") == 1
         assert b" 400 " in found.partition(b"\r\n")[0]
         assert seconds < 5
         process.terminate()
         assert process.stderr
-        assert "changed" not in process.stderr.read()
+        [line] = process.stderr.read().splitlines()
+    told = json.loads(line)
+    assert (told["event"], told["caller"], told["commit"]) == ("changed", "local", body["commit"])

@@ -28,53 +28,34 @@ def fleet(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monke
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     (tmp_path / "policy.yaml").write_text(POLICY)
     (tmp_path / ".git").mkdir()
-    assert (
-        main(
-            [
-                "render",
-                str(tmp_path / "policy.yaml"),
-                "--all-clusters",
-                "--output-dir",
-                str(tmp_path / "fleet"),
-            ]
-        )
-        == 0
-    )
+    policy, output = str(tmp_path / "policy.yaml"), str(tmp_path / "fleet")
+    assert main(["render", policy, "--all-clusters", "--output-dir", output]) == 0
     return tmp_path
 
 
-def verified(fleet: Path) -> int:
-    """Verify what was rendered for the cluster."""
-    place = fleet / "fleet/clusters/north/reconciliation-window"
-    policy = str(fleet / "policy.yaml")
-    return main(["verify", str(place), "--policy", policy, "--cluster", "north"])
+def verified(
+    fleet: Path, *policies: str, place: str = "fleet/clusters/north/reconciliation-window"
+) -> int:
+    given = [
+        word for each in ("policy.yaml", *policies) for word in ("--policy", str(fleet / each))
+    ]
+    return main(["verify", str(fleet / place), *given, "--cluster", "north"])
 
 
 def test_patches_of_a_base_are_verified_as_they_are_built(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And a policy that has changed since is found."""
+    """And a policy that has changed since is found, or one of which nothing is in the output."""
     assert verified(fleet) == 0, capsys.readouterr().err
-    (fleet / "policy.yaml").write_text(POLICY.replace("5m", "10m"))
-    assert verified(fleet) == 1
-    assert "emitted-missing" in "".join(capsys.readouterr())
-
-
-@pytest.mark.parametrize("first", ["policy.yaml", "other.yaml"])
-def test_every_policy_that_is_given_is_verified(
-    fleet: Path, first: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not the last one alone: of the other nothing is in the output."""
     other = POLICY.replace("office-hours", "other").replace("[apps]", "[infra]")
     (fleet / "other.yaml").write_text(other)
-    last = {"policy.yaml": "other.yaml", "other.yaml": "policy.yaml"}[first]
-    place = fleet / "fleet/clusters/north/reconciliation-window"
-    policies = ["--policy", str(fleet / first), "--policy", str(fleet / last)]
-    call = ["verify", str(place), *policies, "--cluster", "north"]
-    assert main(call) == 1
+    assert verified(fleet, "other.yaml") == 1
     said = capsys.readouterr().err
     assert "contain nothing of the policy flux-system/other" in said
     assert "office-hours" not in said
+    (fleet / "policy.yaml").write_text(POLICY.replace("5m", "10m"))
+    assert verified(fleet) == 1
+    assert "emitted-missing" in "".join(capsys.readouterr())
 
 
 def test_a_base_that_may_not_be_read_is_said(
@@ -91,16 +72,10 @@ def test_a_base_that_may_not_be_read_is_said(
 def test_a_policy_among_the_plugins_is_not_run(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """So what it would emit is not there to be verified."""
     place = fleet / "plugin"
     place.mkdir()
     (place / "kustomization.yaml").write_text("transformers: [policy.yaml]\n")
     (place / "policy.yaml").write_text(POLICY)
-    assert (
-        main(["verify", str(place), "--policy", str(fleet / "policy.yaml"), "--cluster", "north"])
-        == 1
-    )
-    assert (
-        "a WindowPolicy among the transformers or generators is not run here"
-        in capsys.readouterr().err
-    )
+    assert verified(fleet, place="plugin") == 1
+    said = capsys.readouterr().err
+    assert "a WindowPolicy among the transformers or generators is not run here" in said

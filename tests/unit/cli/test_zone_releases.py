@@ -19,8 +19,11 @@ CLUSTERS = (
 
 
 def contents(tree: Path) -> dict[str, str]:
-    """Read a tree."""
     return {str(path.relative_to(tree)): path.read_text() for path in sorted(tree.rglob("*.yaml"))}
+
+
+def released(release: str) -> tuple[str, str]:
+    return f'zone-data: "{zones.release()}"', f'zone-data: "{release}"'
 
 
 def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
@@ -36,31 +39,27 @@ def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
 def call(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
-    """`render` into `out`, for a cluster or for several."""
     monkeypatch.chdir(tmp_path)
-    Path("policy.yaml").write_text(POLICY if request.param == "single" else CLUSTERS)
-    return [
-        "render",
-        "policy.yaml",
-        "--output-dir",
-        "out",
-        *([] if request.param == "single" else ["--all-clusters"]),
-    ]
+    is_single = request.param == "single"
+    Path("policy.yaml").write_text(POLICY if is_single else CLUSTERS)
+    every = [] if is_single else ["--all-clusters"]
+    return ["render", "policy.yaml", "--output-dir", "out", *every]
 
 
 @pytest.mark.parametrize("release", ["2025b", "2099a"])
 def test_a_release_that_changes_nothing_changes_no_file(
     call: list[str], release: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor is the tree stale, and there is nothing to say."""
+    """Nor is the tree stale, and there is nothing to say, but the release that is used, once."""
     assert main(call) == 0
-    rewritten(Path("out"), (f'zone-data: "{zones.release()}"', f'zone-data: "{release}"'))
+    rewritten(Path("out"), released(release))
     before = contents(Path("out"))
     capsys.readouterr()
     assert main([*call, "--check"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert "zone-" not in said.err
+    assert said.err.count(f", zone rules {zones.release()}\n") == 1
     assert main(call) == 0
     assert contents(Path("out")) == before
 
@@ -69,11 +68,7 @@ def test_changed_rules_are_reported(call: list[str], capsys: pytest.CaptureFixtu
     """A reviewer sees the transition in the diff, and why it is there."""
     assert main(call) == 0
     wanted = contents(Path("out"))
-    rewritten(
-        Path("out"),
-        (f'zone-data: "{zones.release()}"', 'zone-data: "2025b"'),
-        (SPRING, OTHER_SPRING),
-    )
+    rewritten(Path("out"), released("2025b"), (SPRING, OTHER_SPRING))
     capsys.readouterr()
     assert main([*call, "--check", "--diff"]) == 1
     said = capsys.readouterr()
@@ -89,11 +84,7 @@ def test_a_builder_that_is_older_is_refused(
 ) -> None:
     """It would bring old rules back."""
     assert main(call) == 0
-    rewritten(
-        Path("out"),
-        (f'zone-data: "{zones.release()}"', 'zone-data: "2099a"'),
-        (SPRING, OTHER_SPRING),
-    )
+    rewritten(Path("out"), released("2099a"), (SPRING, OTHER_SPRING))
     before = contents(Path("out"))
     assert main(call) == 1
     assert "(zone-rules-older)" in capsys.readouterr().err
@@ -107,7 +98,7 @@ def test_verify_takes_a_release_for_what_it_is(
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
     assert main(["render", "policy.yaml", "--output-dir", "out"]) == 0
-    rewritten(Path("out"), (f'zone-data: "{zones.release()}"', 'zone-data: "2025b"'))
+    rewritten(Path("out"), released("2025b"))
     assert main(["verify", "out", "--policy", "policy.yaml"]) == 0
     assert "(stale)" not in capsys.readouterr().err
     rewritten(Path("out"), (SPRING, OTHER_SPRING))
@@ -117,14 +108,7 @@ def test_verify_takes_a_release_for_what_it_is(
     assert "(zone-rules-changed)" in said
 
 
-def test_the_release_in_use_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """By `--version`."""
-    assert main(["--version"]) == 0
-    assert f"zone data {zones.release()}" in capsys.readouterr().out
-
-
 def test_zones_that_changed_are_zones() -> None:
-    """Every name of the table is one of the package's."""
     assert zones.names() >= zone_changes.CHANGED
     assert "Europe/Berlin" not in zone_changes.CHANGED
 
@@ -143,17 +127,3 @@ def test_a_zone_that_changed_is_a_finding_of_kubectl(
             main(command)
             printed = capsys.readouterr()
             assert (printed.out + printed.err).count("(kubectl-zone)") == count, command
-
-
-def test_the_release_is_named(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """On standard error, once, by what renders and by what compares."""
-    said = f", zone rules {zones.release()}\n"
-    for command in (call, [*call, "--check"]):
-        assert main(command) == 0
-        printed = capsys.readouterr()
-        assert (printed.out, printed.err.count(said)) == ("", 1)
-
-
-def test_the_first_day_of_the_rules(call: list[str]) -> None:
-    """It is answered."""
-    assert main(["calendar", call[1], "--from", "2024-01-01"]) == 0
