@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from krm_windows import function, krm
+from krm_windows.policy.load import Loaded, load
 
 V1, V1BETA1 = "config.kubernetes.io/v1", "config.kubernetes.io/v1beta1"
 HEAD = f"apiVersion: {V1}\nkind: ResourceList\n"
@@ -188,6 +189,16 @@ def spec(**fields: str) -> str:
     read = yaml.load(POLICY, yaml.CSafeLoader)
     read["spec"] |= {name: yaml.load(text, yaml.CSafeLoader) for name, text in fields.items()}
     return yaml.dump(read, Dumper=yaml.CSafeDumper, sort_keys=False)
+
+
+def loaded(policy: str) -> Loaded:
+    """Read a policy from its text."""
+    return load(krm.KubeObject.parse(policy.encode()).node)
+
+
+def broken(policy: str) -> list[str]:
+    """Return the rule of each finding about a policy."""
+    return [found.rule for found in loaded(policy).results]
 
 
 def lines_apart(before: bytes, after: bytes) -> Iterable[str]:

@@ -1,8 +1,5 @@
 """Timetables made by hand."""
 
-from zoneinfo import ZoneInfo
-
-from krm_windows.schedule import zones
 from krm_windows.schedule.timetable import Timetable
 
 
@@ -14,8 +11,3 @@ def timetable(policy: str = "a/b", time_zone: str = "UTC", **fields: object) -> 
 def moved(held: Timetable, time_zone: str) -> Timetable:
     """Give the same timetable in another time zone."""
     return held._replace(time_zone=time_zone)
-
-
-def zone(name: str) -> ZoneInfo:
-    """Give a zone of the tzdata package."""
-    return zones.zone(name)

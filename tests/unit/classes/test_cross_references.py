@@ -26,23 +26,14 @@ def config_map(name: str, namespace: str = "shop", **internal: str) -> dict[str,
 def pod(name: str, namespace: str = "shop", **internal: str) -> dict[str, object]:
     """Return a Pod that reads a ConfigMap."""
     containers = [{"name": "a", "envFrom": [{"configMapRef": {"name": name}}]}]
-    metadata = {**config_map("web", namespace, **internal)["metadata"]}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": containers},
-    }
+    web = config_map("web", namespace, **internal)
+    return {**web, "kind": "Pod", "spec": {"containers": containers}}
 
 
 def release(values: str) -> dict[str, object]:
     """Return an object of a kind that nobody here knows, with a name somewhere in it."""
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": "App",
-        "metadata": {"name": "app"},
-        "spec": {"from": [values]},
-    }
+    app = {"apiVersion": "example.com/v1", "kind": "App", "metadata": {"name": "app"}}
+    return {**app, "spec": {"from": [values]}}
 
 
 def found(*stream: dict[str, object], **spec: object) -> list[tuple[str, str, str]]:
@@ -125,12 +116,8 @@ def test_an_acknowledgement_of_objects_elsewhere_is_left_alone() -> None:
     spec = Spec.read(SPEC | {"acknowledge": known})
 
     def unused(*stream: dict[str, object]) -> list[str]:
-        return [
-            finding.path
-            for finding in cross_references.check(
-                spec, divide(spec, map(KubeObject.from_value, stream))
-            )[1]
-        ]
+        partition = divide(spec, map(KubeObject.from_value, stream))
+        return [finding.path for finding in cross_references.check(spec, partition)[1]]
 
     assert unused(config_map("other")) == []
     assert unused(pod("env"), config_map("env")) == []

@@ -38,19 +38,9 @@ spec:
   defaultBackend: {service: {name: b}}
   rules: [{http: {paths: [{backend: {service: {name: c}}}]}}]
 """
-OF_POD = {
-    "ConfigMap env",
-    "ConfigMap all",
-    "ConfigMap config",
-    "ConfigMap ca",
-    "Secret registry",
-    "Secret start",
-    "Secret tls",
-    "Secret token",
-    "ServiceAccount web",
-    "PriorityClass high",
-    "PersistentVolumeClaim data",
-}
+OF_POD = {f"ConfigMap {name}" for name in ("env", "all", "config", "ca")}
+OF_POD |= {f"Secret {name}" for name in ("registry", "start", "tls", "token")}
+OF_POD |= {"ServiceAccount web", "PriorityClass high", "PersistentVolumeClaim data"}
 
 
 def found(text: str) -> list[references.Reference]:
@@ -80,8 +70,7 @@ def test_a_pod_wherever_it_is_described(text: str) -> None:
 
 def test_the_path_is_that_of_the_name() -> None:
     """A reviewer finds the line by it."""
-    text = "kind: Pod\nmetadata: {name: a}\nspec:\n" + POD
-    paths = [reference.path for reference in found(text)]
+    paths = [reference.path for reference in found(f"kind: Pod\n{NAMED}{POD}")]
     assert "spec.containers[0].env[1].valueFrom.configMapKeyRef.name" in paths
     assert "spec.volumes[3].projected.sources[0].secret.name" in paths
 
@@ -113,9 +102,7 @@ def test_the_path_is_that_of_the_name() -> None:
 )
 def test_other_kinds(text: str, named: list[str]) -> None:
     """A name, or a map that says kind and namespace; odd shapes refer to nothing."""
-    assert sorted(f"{reference.kind} {reference.name}" for reference in found(text)) == sorted(
-        named
-    )
+    assert {f"{reference.kind} {reference.name}" for reference in found(text)} == set(named)
 
 
 def test_another_namespace_or_group_is_another_object() -> None:
@@ -123,10 +110,8 @@ def test_another_namespace_or_group_is_another_object() -> None:
     [_, reference, _] = found(ROLE_BINDING)
 
     def meant(namespace: str) -> bool:
-        text = (
-            "apiVersion: v1\nkind: ServiceAccount\n"
-            f"metadata: {{name: b, namespace: {namespace!r}}}\n"
-        )
+        metadata = f"metadata: {{name: b, namespace: {namespace!r}}}\n"
+        text = f"apiVersion: v1\nkind: ServiceAccount\n{metadata}"
         return reference.means(resource_of(KubeObject.parse(text.encode())))
 
     assert [meant("other"), meant(""), meant("n")] == [True, True, False]

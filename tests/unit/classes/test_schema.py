@@ -18,6 +18,7 @@ from krm_windows.classes.load import load
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm import KubeObject
 from krm_windows.krm.nodes import Mapping, value
+from krm_windows.results import Result
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "function-config/examples/change-classes.yaml"
@@ -27,27 +28,16 @@ BEYOND_A_SCHEMA = {"class-duplicate", "class-unknown", "rule-empty", "rule-unrea
 
 
 def test_the_example_is_right() -> None:
-    """It satisfies schema and model."""
-    node = KubeObject.parse(EXAMPLE.read_bytes()).node
-    classes, results = load(node)
-    assert classes is not None
-    assert results == []
-    VALIDATOR.validate(value(node))
-
-
-def test_the_design_of_rules_is_taken() -> None:
-    """An empty map demands nothing, as in a label selector.
-
-    So it may be beside other selectors.
-    """
-    node = KubeObject.from_value(
-        yaml.load(
-            EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}"),
-            yaml.CSafeLoader,
-        )
-    ).node
-    assert isinstance(node, Mapping)
-    assert load(node)[1] == []
+    """It satisfies schema and model, also with an empty map, which demands nothing."""
+    text = EXAMPLE.read_text()
+    empty = text.replace("      app.kubernetes.io/part-of: dashboards", "      {}")
+    assert empty != text
+    for each in (text, empty):
+        node = KubeObject.parse(each.encode()).node
+        classes, results = load(node)
+        assert classes is not None
+        assert results == []
+        VALIDATOR.validate(value(node))
 
 
 def test_the_schema_is_one() -> None:
@@ -107,18 +97,19 @@ SPECS = st.fixed_dictionaries(
 )
 
 
+def found(spec: object) -> tuple[Mapping, list[Result]]:
+    """Return classes as nodes, and what is wrong with them."""
+    api = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses"}
+    node = KubeObject.from_value({**api, "metadata": {"name": "c"}, "spec": spec}).node
+    assert isinstance(node, Mapping)
+    return node, load(node)[1]
+
+
 @given(SPECS)
 @settings(max_examples=examples(300))
 def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
     """Whatever is in the classes, they agree on it as far as a schema can say it."""
-    api = {
-        "apiVersion": "krm-windows.dev/v1alpha1",
-        "kind": "ChangeClasses",
-        "metadata": {"name": "c"},
-    }
-    node = KubeObject.from_value({**api, "spec": spec}).node
-    assert isinstance(node, Mapping)
-    errors = load(node)[1]
+    node, errors = found(spec)
     refused = [error.message for error in VALIDATOR.iter_errors(value(node))]
     sayable = [error for error in errors if error.tags["rule"] not in BEYOND_A_SCHEMA]
     assert errors or not refused, (refused[:3], spec)
@@ -128,27 +119,14 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "kinds: [configmap]",
-            "spec.rules[0].kinds[0]: must be a kind such as ConfigMap or Service.serving",
-        ),
-        (
-            "names: ['web?']",
-            "spec.rules[0].names[0]: must be a name; * matches any characters, got",
-        ),
-        ("name: [web]", 'spec.rules[0].name: unknown field; did you mean "names"?'),
-        ("names: []", "spec.rules[0].names: must not be empty"),
+        ("kinds: [configmap]", "kinds[0]: must be a kind such as ConfigMap or Service.serving"),
+        ("names: ['web?']", "names[0]: must be a name; * matches any characters, got"),
+        ("name: [web]", 'name: unknown field; did you mean "names"?'),
+        ("names: []", "names: must not be empty"),
     ],
 )
 def test_mistakes_are_reported_in_words(text: str, said: str) -> None:
     """Where it is, what must hold, what is known."""
-    spec = {
-        "classes": [{"name": "live"}],
-        "default": "live",
-        "rules": [{"class": "live", **yaml.load(text, yaml.CSafeLoader)}],
-    }
-    node = KubeObject.from_value(
-        {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses", "spec": spec}
-    ).node
-    assert isinstance(node, Mapping)
-    assert said in "\n".join(map(str, load(node)[1]))
+    rule = {"class": "live", **yaml.load(text, yaml.CSafeLoader)}
+    errors = found({"classes": [{"name": "live"}], "default": "live", "rules": [rule]})[1]
+    assert f"spec.rules[0].{said}" in "\n".join(map(str, errors))

@@ -2,13 +2,12 @@
 
 from datetime import datetime, time
 
-from calls import APPS, spec
+from calls import APPS, loaded, spec
 
 from krm_windows import inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds, uninstall
 from krm_windows.plan.model import Plan
-from krm_windows.policy.load import load
 from krm_windows.schedule.timetable import Kind
 
 HOOKS = "{namespace: line, afterClose: {image: 'registry.example.org/a:1', timeout: 1m}}"
@@ -20,7 +19,7 @@ now: {state: Closed, ends: '2027-01-02T10:00', reason: q}
 
 def plan(*items: str, **fields: str) -> Plan:
     """Compile a policy among some items."""
-    policy, results = load(KubeObject.parse(spec(**fields).encode()).node).for_cluster(None)
+    policy, results = loaded(spec(**fields)).for_cluster(None)
     assert results == ()
     assert policy is not None
     objects = [KubeObject.parse(item.encode()) for item in items]
@@ -28,25 +27,16 @@ def plan(*items: str, **fields: str) -> Plan:
     return compiled
 
 
-def test_overrides() -> None:
-    """In the order of their names; one that does not say when it starts is in force already."""
-    late, now = plan(APPS, overrides=OVERRIDES).timetable.overrides
+def test_rules_in_the_order_of_their_names() -> None:
+    """An override that does not say when it starts is in force already."""
+    text = "{starts: '2026-12-20', ends: '2026-12-24', reason: %s}"
+    freezes = f"{{b: {text % 'two'}, a: {text % 'one'}}}"
+    timetable = plan(APPS, overrides=OVERRIDES, freezes=freezes).timetable
+    assert [(each.key, each.reason) for each in timetable.freezes] == [("a", "one"), ("b", "two")]
+    late, now = timetable.overrides
     assert (late.kind, late.key, late.state) == (Kind.OVERRIDE, "late", "Open")
     assert (late.begins, late.ends) == (datetime(2027, 1, 1, 9), time(12))
     assert (now.key, now.state, now.begins, now.reason) == ("now", "Closed", None, "q")
-
-
-def test_freezes_and_windows() -> None:
-    """In the order of their names, with what is written into annotations."""
-    text = "{starts: '2026-12-20', ends: '2026-12-24', reason: %s}"
-    freezes = f"{{b: {text % 'two'}, a: {text % 'one'}}}"
-    windows = "{z: {opens: Mon 08:00, duration: 1h}, y: {opens: Tue 08:00, closes: '12:00'}}"
-    found = plan(APPS, freezes=freezes, windows=windows).timetable
-    assert [(each.kind, each.key, each.reason) for each in found.freezes] == [
-        (Kind.FREEZE, "a", "one"),
-        (Kind.FREEZE, "b", "two"),
-    ]
-    assert {each.key for each in found.windows} >= {"y", "z"}
 
 
 def test_what_uninstalls() -> None:

@@ -36,7 +36,6 @@ def test_the_names_of_a_rule_are_targets() -> None:
         "all",
         ["all"],
         [{}],
-        [{"apiGroups": [], "resources": [], "resourceNames": ["apps"]}],
         [{"apiGroups": [APPS.group], "resources": [], "resourceNames": ["apps"]}],
         [{"apiGroups": APPS.group, "resources": APPS.resource, "resourceNames": "apps"}],
         [{"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": ["web"]}],

@@ -1,10 +1,11 @@
 """One policy, many clusters: merge patches, and where their mistakes are shown."""
 
 import pytest
+from calls import loaded
 
 from krm_windows.krm import KubeObject
 from krm_windows.krm.merge_patch import merge
-from krm_windows.policy.load import Loaded, load, read
+from krm_windows.policy.load import Loaded, Source, read
 
 BASE = """
 apiVersion: krm-windows.dev/v1alpha1
@@ -17,31 +18,22 @@ spec:
     week: {opens: Mon 08:00, closes: Thu 17:00}
     night: {opens: daily 22:00, closes: "04:00"}
   freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: r}}
-  clusters:
+  clusters: %s
 """
 
 
-def loaded(patch: str) -> Loaded:
+def patched(patch: str) -> Loaded:
     """Load the base with the patches of its clusters, in flow style."""
-    return load(KubeObject.parse(f"{BASE}    {patch}\n".encode()).node)
+    return loaded(BASE % patch)
 
 
-def found(patch: str) -> list[tuple[str, str]]:
-    """Give path and rule of every result."""
-    return [
-        (result.field.path if result.field else "", result.tags["rule"])
-        for result in loaded(patch).results
-    ]
-
-
-def test_a_policy_without_windows_says_what_holds() -> None:
-    """Closed, only an override opens it; so is a cluster of it."""
-    assert found("{e: {windows: null, outsideWindows: Closed}}") == []
+def source(document: str) -> Source:
+    return read(KubeObject.parse(document.encode()).node)
 
 
 def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
     """A patch over a map merges; null removes; a list is replaced."""
-    policy, results = loaded(
+    policy, results = patched(
         "{edge: {windows: {week: {closes: Fri 12:00}, night: null}, freezes: null}}"
     ).for_cluster("edge")
     assert results == ()
@@ -52,177 +44,130 @@ def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
     assert policy.spec.freezes == {}
 
 
-def test_no_cluster_is_the_policy_without_patches() -> None:
-    """Absent `buildFor`, nothing of `clusters` counts."""
-    policy, results = loaded("{edge: {timeZone: Europe/Paris}}").for_cluster(None)
-    assert results == ()
+def test_no_cluster_and_an_empty_patch_are_the_policy_as_it_stands() -> None:
+    both = patched("{e: {}, f: {timeZone: Europe/Paris}}")
+    policy, results = both.for_cluster(None)
     assert policy is not None
-    assert policy.spec.time_zone == "Europe/Berlin"
+    assert (policy.spec.time_zone, policy.spec.build_for, results) == ("Europe/Berlin", None, ())
+    empty, other = both.clusters["e"], both.clusters["f"]
+    assert empty is not None
+    assert other is not None
+    assert (empty.spec.windows, empty.spec.build_for) == (policy.spec.windows, "e")
+    assert (empty.spec.time_zone, other.spec.time_zone) == ("Europe/Berlin", "Europe/Paris")
 
 
 def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
-    """A misspelt cluster never gets the policy without its patch."""
-    policy, (result,) = loaded("{edge-1: {interval: 5m}, edge-2: {interval: 10m}}").for_cluster(
-        "edge-3"
-    )
+    """A misspelt cluster never gets the policy without its patch; of `read`, it is another's."""
+    patches = "{edge-1: {interval: 5m}, edge-2: {interval: 10m}}"
+    policy, (result,) = patched(patches).for_cluster("edge-3")
     assert policy is None
     assert result.message == (
         'must be one of the policy\'s clusters (edge-1, edge-2), got "edge-3"; '
         'did you mean "edge-2"?'
     )
+    read_alone = source(BASE % patches)
+    assert read_alone.version("edge-3") == read_alone.version(None) == (read_alone.policy, ())
 
 
 @pytest.mark.parametrize(
     ("patch", "path", "rule"),
     [
-        ("{e: {timeZone: Europe/Berln}}", "spec.clusters.e.timeZone", "time-zone"),
-        (
-            "{e: {windows: {week: {opens: Mno 08:00}}}}",
-            "spec.clusters.e.windows.week.opens",
-            "moment-syntax",
-        ),
-        ("{e: {windows: {week: {duration: 4h}}}}", "spec.clusters.e.windows.week", "end-choice"),
-        (
-            "{e: {freezes: {x: {starts: '2026-12-25'}}}}",
-            "spec.clusters.e.freezes.x.ends",
-            "end-order",
-        ),
-        ("{e: {windows: null}}", "spec.clusters.e", "outside-windows"),
+        ("{e: {timeZone: Europe/Berln}}", "e.timeZone", "time-zone"),
+        ("{e: {timeZone: null}}", "e.timeZone", "field-required"),
+        ("{e: {windows: {week: {opens: Mno 08:00}}}}", "e.windows.week.opens", "moment-syntax"),
+        ("{e: {windows: {week: {duration: 4h}}}}", "e.windows.week", "end-choice"),
+        ("{e: {freezes: {x: {starts: '2026-12-25'}}}}", "e.freezes.x.ends", "end-order"),
+        ("{e: {windows: null}}", "e", "outside-windows"),
         # Said, it is what only an override opens; without any edge nothing would close it.
+        ("{e: {windows: null, outsideWindows: Closed}}", None, None),
         (
             "{e: {windows: null, outsideWindows: Closed, actuator: {type: Kubectl}}}",
-            "spec.clusters.e",
+            "e",
             "kubectl-field",
         ),
-        ("{e: {freezes: {}}}", "spec.clusters.e.freezes", "cluster-empty-map"),
-        ("{e: {windows: {week: {}}}}", "spec.clusters.e.windows.week", "cluster-empty-map"),
-        ("{e: , f: {interval: 5m}}", "spec.clusters.e", "cluster-null"),
-        ("{e: null}", "spec.clusters.e", "cluster-null"),
-        ("{e: ~, f: {}}", "spec.clusters.e", "cluster-null"),
-        ("[e, f]", "spec.clusters", "field-type"),
-        ("[{name: e}]", "spec.clusters", "field-type"),
-        ("e", "spec.clusters", "field-type"),
-        ("{e: {window: {a: b}}}", "spec.clusters.e.window", "field-unknown"),
-        ("{e: {clusters: null}}", "spec.clusters.e.clusters", "field-unknown"),
-        ("{e: {buildFor: e}}", "spec.clusters.e.buildFor", "field-unknown"),
-        ("{e: [a]}", "spec.clusters.e", "field-type"),
-        ("{E: {interval: 5m}}", "spec.clusters.E", "name-syntax"),
+        ("{e: {freezes: {}}}", "e.freezes", "cluster-empty-map"),
+        ("{e: {windows: {week: {}}}}", "e.windows.week", "cluster-empty-map"),
+        ("{e: , f: {interval: 5m}}", "e", "cluster-null"),
+        ("[e, f]", "", "field-type"),
+        ("{e: [a]}", "e", "field-type"),
+        ("{e: {window: {a: b}}}", "e.window", "field-unknown"),
+        ("{e: {clusters: null}}", "e.clusters", "field-unknown"),
+        ("{e: {buildFor: e}}", "e.buildFor", "field-unknown"),
+        ("{E: {interval: 5m}}", "E", "name-syntax"),
         (
             "{e: {targets: [{kind: Kustomization, names: [a, a]}]}}",
-            "spec.clusters.e.targets[0].names[1]",
+            "e.targets[0].names[1]",
             "target-duplicate",
         ),
-        ("{e: {timeZone: null}}", "spec.clusters.e.timeZone", "field-required"),
     ],
 )
-def test_a_mistake_is_shown_in_the_patch_that_makes_it(patch: str, path: str, rule: str) -> None:
+def test_a_mistake_is_shown_in_the_patch_that_makes_it(
+    patch: str, path: str | None, rule: str | None
+) -> None:
     """Every cluster's policy is read as a whole, and what the patch breaks is said of the patch."""
-    assert (path, rule) in found(patch)
-
-
-def test_a_cluster_may_have_the_policy_as_it_stands() -> None:
-    """An empty map as a whole says so, and is no trace of a null that got lost."""
-    both = loaded("{e: {}, f: {interval: 5m}}")
-    assert both.results == ()
-    policy, plain = both.clusters["e"], both.policy
-    assert policy is not None
-    assert plain is not None
-    assert policy.spec.windows == plain.spec.windows
-    assert policy.spec.build_for == "e"
+    found = [(result.path, result.rule) for result in patched(patch).results]
+    wanted = ("spec.clusters" + (f".{path}" if path else ""), rule)
+    assert wanted in found if rule else found == []
 
 
 @pytest.mark.parametrize("cluster", [None, "e", "f"])
 def test_no_cluster_is_forgotten(cluster: str | None) -> None:
-    """Whichever cluster is built: one without a patch has no windows.
-
-    So the policy is wrong, and no patch cures it.
-    """
-    _, results = loaded("{e: , f: {interval: 5m}}").for_cluster(cluster)
-    assert "cluster-null" in [result.tags["rule"] for result in results]
-
-
-def test_a_list_of_clusters_is_no_map() -> None:
-    """Each cluster has a name, and a patch."""
-    [result] = loaded("[plant-7, plant-8]").results
-    assert (result.rule, result.path) == ("field-type", "spec.clusters")
+    """Whichever is built: one without a patch has no windows, and no patch cures that."""
+    _, results = patched("{e: , f: {interval: 5m}}").for_cluster(cluster)
+    assert "cluster-null" in [result.rule for result in results]
 
 
 def test_a_mistake_of_the_policy_is_reported_once() -> None:
     """What is wrong without any patch is not repeated for every cluster."""
-    document = (
-        BASE.replace("Mon 08:00", "Mno 08:00") + "    {e: {interval: 5m}, f: {interval: 10m}}\n"
-    )
-    results = load(KubeObject.parse(document.encode()).node).results
-    assert [result.field.path for result in results if result.field] == ["spec.windows.week.opens"]
+    document = BASE.replace("Mon 08:00", "Mno 08:00") % "{e: {interval: 5m}, f: {interval: 10m}}"
+    assert [result.path for result in loaded(document).results] == ["spec.windows.week.opens"]
 
 
-def test_a_patch_can_mend_what_is_wrong_for_others() -> None:
-    """Each cluster has its own verdict."""
-    both = loaded("{e: {interval: 7m}, f: {interval: 10m}}")
+def test_each_cluster_has_its_own_verdict() -> None:
+    """One patch is wrong; another brings the windows that the base has not."""
+    both = patched("{e: {interval: 7m}, f: {interval: 10m}}")
     assert both.clusters["e"] is None
     assert both.clusters["f"] is not None
-
-
-def test_a_base_that_only_its_clusters_complete() -> None:
-    """A base without windows is wrong by itself, but not for a cluster whose patch brings them."""
-    base = (
-        BASE.partition("  windows:")[0]
-        + "  clusters: {east: {windows: {day: {opens: Mon 08:00, duration: 1h}}}}\n"
-    )
-    both = load(KubeObject.parse(base.encode()).node)
-    assert [result.tags["rule"] for result in both.for_cluster(None)[1]] == ["outside-windows"]
+    head = BASE.partition("  windows:")[0]
+    window = "{d: {opens: Mon 08:00, duration: 1h}}"
+    document = f"{head}  clusters: {{east: {{windows: {window}}}}}\n"
+    both = loaded(document)
+    assert [result.rule for result in both.for_cluster(None)[1]] == ["outside-windows"]
     east, results = both.for_cluster("east")
     assert east is not None
     assert results == ()
+    assert source(document).version("east") == (east, ())
 
 
 @pytest.mark.parametrize("document", ["{}", "spec: none", "spec: {clusters: []}"])
 def test_what_is_no_policy_forgets_no_cluster(document: str) -> None:
     """It has no clusters; what is wrong with it are other findings."""
-    source = read(KubeObject.parse(f"{document}\n".encode()).node)
-    assert source.patches == {}
-    assert source.lasting == ()
-    policy, results = source.version("edge")
+    read_alone = source(f"{document}\n")
+    assert (read_alone.patches, read_alone.lasting) == ({}, ())
+    policy, results = read_alone.version("edge")
     assert policy is None
     assert results
 
 
-def test_a_cluster_without_a_patch_has_the_policy() -> None:
-    """So has none."""
-    source = read(KubeObject.parse(f"{BASE}    {{edge: {{interval: 5m}}}}\n".encode()).node)
-    assert source.version("other") == source.version(None) == (source.policy, ())
-    policy, _ = source.version("edge")
-    assert policy is not None
-    assert source.policy is not None
-    assert policy.spec.interval != source.policy.spec.interval
-
-
-PATCHES = {
-    "nothing": "{}",
-    "one window": "{windows: {week: {opens: Tue 09:00}}}",
-    "a window less": "{windows: {night: null}}",
-    "a window more": "{windows: {noon: {opens: daily 12:00, duration: 1h}}}",
-    "another zone": "{timeZone: America/New_York}",
-    "a zone that there is not": "{timeZone: Europe/Berln}",
-    "nulls in a list": "{targets: [{kind: Kustomization, names: [a], namespace: null}]}",
-    "nulls in a new map": "{overrides: {o: {state: Open, ends: 2027-01-01, reason: r, x: null}}}",
-    "a target twice": "{targets: [{kind: Kustomization, names: [apps, apps]}]}",
-    "a leaf for a map": "{windows: closed}",
-    "an end before the beginning": "{freezes: {x: {ends: '2026-12-01'}}}",
-    "two ends": "{windows: {week: {duration: 4h}}}",
-    "an empty freeze": "{freezes: {x: null}}",
-    "no zone": "{timeZone: null}",
-}
-
-
 @pytest.mark.parametrize("base", ["", "  overrides: null\n", "  suspend: true\n"])
-@pytest.mark.parametrize("name", PATCHES)
-def test_a_version_means_what_its_text_means_alone(name: str, base: str) -> None:
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "{windows: {week: {opens: Tue 09:00}}}",
+        "{windows: {night: null}}",
+        "{windows: {noon: {opens: daily 12:00, duration: 1h}}}",
+        "{timeZone: America/New_York}",
+        "{timeZone: Europe/Berln}",
+        "{targets: [{kind: Kustomization, names: [a], namespace: null}]}",
+        "{overrides: {o: {state: Open, ends: 2027-01-01, reason: r, x: null}}}",
+        "{windows: closed}",
+        "{freezes: {x: {ends: '2026-12-01'}}}",
+        "{freezes: {x: null}}",
+    ],
+)
+def test_a_version_means_what_its_text_means_alone(patch: str, base: str) -> None:
     """What is taken over from the policy itself is what reading the version as a whole gives."""
-    text = (
-        f"{BASE.replace('  clusters:', base + '  clusters:')}    {{e: {PATCHES[name]}, f: {{}}}}\n"
-    )
-    source = read(KubeObject.parse(text.encode()).node)
+    text = BASE.replace("  clusters:", f"{base}  clusters:") % f"{{e: {patch}, f: {{}}}}"
     alone = KubeObject.parse(text.encode()).as_read()
     content = alone.get()
     assert isinstance(content, dict)
@@ -230,8 +175,8 @@ def test_a_version_means_what_its_text_means_alone(name: str, base: str) -> None
     alone.set({**content, "spec": {**merged, "buildFor": "e"}})
     whole = read(KubeObject.parse(alone.span).node)
     # Twice, and after another cluster: what was read for one is not taken for the other.
+    patched = source(text)
     for cluster in ("e", "f", "e"):
-        policy, _ = source.version(cluster)
+        policy, results = patched.version(cluster)
     assert policy == whole.policy
-    expected = {result.tags["rule"] for result in whole.version(None)[1]}
-    assert {result.tags["rule"] for result in source.version("e")[1]} == expected
+    assert {each.rule for each in results} == {each.rule for each in whole.version(None)[1]}

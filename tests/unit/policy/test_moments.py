@@ -28,50 +28,30 @@ def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recur
     [
         ("Mon 08:00", weekly(1, at="08:00")),
         ("mon 8:00", weekly(1, at="08:00")),
-        ("MONDAY 08:00", weekly(1, at="08:00")),
         ("Mon-Fri 22:00", weekly(1, 2, 3, 4, 5, at="22:00")),
         ("Fri-Mon 08:00", weekly(5, 6, 0, 1, at="08:00")),
-        ("Mon,Wed 06:30", weekly(1, 3, at="06:30")),
         ("Mon-Wed,friday 06:30", weekly(1, 2, 3, 5, at="06:30")),
         ("daily 01:00", weekly(*range(7), at="01:00")),
         ("every day 09:00", weekly(*range(7), at="09:00")),
         ("weekdays 09:00", weekly(1, 2, 3, 4, 5, at="09:00")),
         ("Weekends 9:00", weekly(0, 6, at="09:00")),
         ("09:00 Mon-Fri", weekly(1, 2, 3, 4, 5, at="09:00")),
-        ("9:00 daily", weekly(*range(7), at="09:00")),
         ("second Tuesday 22:00", weekly(2, at="22:00", nth=2)),
         ("22:00 last Fri +1d", weekly(5, at="22:00", nth=-1, shift=1)),
-        ("1st Mon 23:59", weekly(1, at="23:59", nth=1)),
-        ("2nd Tue 22:00", weekly(2, at="22:00", nth=2)),
-        ("3rd Wed 22:00", weekly(3, at="22:00", nth=3)),
-        ("4th Thu 22:00", weekly(4, at="22:00", nth=4)),
-        ("first Mon 22:00", weekly(1, at="22:00", nth=1)),
-        ("third Wed 22:00", weekly(3, at="22:00", nth=3)),
-        ("fourth Thu 22:00", weekly(4, at="22:00", nth=4)),
-        ("fifth Fri 22:00", weekly(5, at="22:00", nth=5)),
-        ("last Sun 03:00", weekly(0, at="03:00", nth=-1)),
-        ("5TH Friday +27d 03:00", weekly(5, at="03:00", nth=5, shift=27)),
+        ("5TH Friday +27d 23:59", weekly(5, at="23:59", nth=5, shift=27)),
         ("2nd Tue +2d 22:00", weekly(2, at="22:00", nth=2, shift=2)),
         ("last day 18:00", weekly(*range(7), at="18:00", nth=-1)),
-        ("18:00 Last Day +1d", weekly(*range(7), at="18:00", nth=-1, shift=1)),
-        ("2nd day 06:00", weekly(*range(7), at="06:00", nth=2)),
         ("last workday 17:00", weekly(*range(1, 6), at="17:00", nth=-1)),
-        ("first workday 09:00", weekly(*range(1, 6), at="09:00", nth=1)),
-        ("5th workday 09:00", weekly(*range(1, 6), at="09:00", nth=5)),
         ("3rd last day 00:00", weekly(*range(7), at="00:00", nth=-3)),
         ("second last workday 09:00", weekly(*range(1, 6), at="09:00", nth=-2)),
-        ("2nd last Fri 09:00", weekly(5, at="09:00", nth=-2)),
         ("0 8 * * MON", weekly(1, at="08:00")),
-        ("@daily", weekly(*range(7), at="00:00")),
-        ("2026-12-20", datetime(2026, 12, 20)),
+        ("0 8 3 4 MON", Recurrence(*map(frozenset, ({0}, {8}, {3}, {4}, {1})), either=True)),
         ("1970-01-01", datetime(1970, 1, 1)),
         ("2999-12-31", datetime(2999, 12, 31)),
         ("2026-12-20T00:00:00Z", datetime(2026, 12, 20)),
         ("2026-12-24T20:00", datetime(2026, 12, 24, 20)),
-        ("2026-12-24T20:00Z", datetime(2026, 12, 24, 20, tzinfo=UTC)),
         ("2026-12-24T20:00+05:45", datetime(2026, 12, 24, 14, 15, tzinfo=UTC)),
         ("2026-12-24T20:00-09:30", datetime(2026, 12, 25, 5, 30, tzinfo=UTC)),
-        ("2026-12-24T20:00+14:00", datetime(2026, 12, 24, 6, tzinfo=UTC)),
         ("2026-12-24T20:00+13:59", datetime(2026, 12, 24, 6, 1, tzinfo=UTC)),
     ],
 )
@@ -80,16 +60,25 @@ def test_a_beginning(text: str, want: object) -> None:
     assert moments.parse(text, Role.BEGIN).value == want
 
 
+def test_ordinals() -> None:
+    """In either spelling, from the beginning of the month or from its end."""
+    short = ("1st", "2nd", "3rd", "4th", "5th")
+    spelled = ("first", "second", "third", "fourth", "fifth")
+    for number, word in [*enumerate(short, 1), *enumerate(spelled, 1)]:
+        for nth, said in ((number, word), *([(-number, f"{word} last")] if number > 1 else [])):
+            assert moments.parse(f"{said} Mon 8:00", Role.BEGIN).value == weekly(
+                1, at="8:00", nth=nth
+            )
+
+
 @pytest.mark.parametrize(
     ("text", "want"),
     [
         ("Thu 17:00", weekly(4, at="17:00")),
         ("Sat 24:00", weekly(0, at="00:00")),
         ("Mon-Fri 24:00", weekly(2, 3, 4, 5, 6, at="00:00")),
-        ("last Fri 24:00", weekly(5, at="00:00", nth=-1, shift=1)),
         ("last day 24:00", weekly(*range(7), at="00:00", nth=-1, shift=1)),
         ("2nd Tue +27d 24:00", weekly(2, at="00:00", nth=2, shift=28)),
-        ("04:00", time(4)),
         ("4:00", time(4)),
         ("24:00", time(0)),
         ("2026-12-20", datetime(2026, 12, 21)),
@@ -103,101 +92,62 @@ def test_an_end(text: str, want: object) -> None:
     assert moments.parse(text, Role.END).value == want
 
 
-@pytest.mark.parametrize("text", ["Mon 08:00", "last day 22:00", "0 8 * * MON", "@daily"])
-@pytest.mark.parametrize("role", [Role.ONCE, Role.ONCE_END, Role.DEADLINE])
-def test_what_recurs_is_no_single_moment(text: str, role: Role) -> None:
-    """An override is one-off, and so is a deadline."""
-    assert refusal(text, role)[0] == "moment-role"
-
-
-@pytest.mark.parametrize("role", [Role.BEGIN, Role.ONCE, Role.DEADLINE])
-def test_a_time_alone_is_only_an_end(role: Role) -> None:
-    """A time of day is relative to a beginning of its own."""
-    assert refusal("08:00", role)[0] == "moment-role"
+def refusal(text: str, role: Role) -> tuple[str, str | None]:
+    """Give the rule that refuses a text, and what it proposes."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, role)
+    (finding,) = caught.value.findings
+    assert finding.current == text
+    return finding.rule.id, finding.proposed
 
 
 @pytest.mark.parametrize(
-    "text", ["Mon 24:00", "2nd Tue 24:00", "last workday 24:00", "2026-12-20T24:00"]
+    ("text", "roles"),
+    [
+        # An override is one-off, and so is a deadline.
+        ("Mon 08:00", (Role.ONCE, Role.ONCE_END, Role.DEADLINE)),
+        ("last day 22:00", (Role.ONCE, Role.ONCE_END, Role.DEADLINE)),
+        ("0 8 * * MON", (Role.ONCE, Role.ONCE_END, Role.DEADLINE)),
+        # A time of day is relative to a beginning of its own.
+        ("08:00", (Role.BEGIN, Role.ONCE, Role.DEADLINE)),
+        # 24:00 is only an end: as a beginning it would be a day that is not named.
+        ("Mon 24:00", (Role.BEGIN,)),
+        ("2nd Tue 24:00", (Role.BEGIN,)),
+        ("2026-12-20T24:00", (Role.BEGIN, Role.ONCE)),
+    ],
 )
-def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
-    """24:00 is only an end: as a beginning it would be a day that is not named."""
-    assert refusal(text, Role.BEGIN)[0] == "moment-role"
+def test_what_another_field_takes(text: str, roles: tuple[Role, ...]) -> None:
+    for role in roles:
+        assert refusal(text, role) == ("moment-role", None)
+
+
+MISSPELT = [
+    *("Mno 08:00", "Mo-Fr 08:00", "Tues 08:00", "Mon, Wed 08:00", "Mon 8am", "Mon 08.30", "Mon 8"),
+    *("Monday to Friday 08:00", "every Monday 08:00", "weekday 08:00", "at 8 on every day"),
+    "every second Tuesday of the month at 22:00",
+    *("secnd Tue 08:00", "6th Mon 08:00", "1st Mon,Tue 08:00", "2nd Tue + 2 days 22:00"),
+    *("2nd Tue +28d 08:00", "Mon-Mon 08:00", "Mon 08:60", "Mon 24:01", "08:00 Mon 09:00"),
+    *("", "Mon", "daily", "second Tuesday", "Mon 08:00 UTC"),
+    *("Mon\u2013Fri 08:00", "Mon 08\uff1a00", "\uff12026-12-20", "\u201c2026-12-20\u201d"),
+    *("2026-02-30", "1969-12-31", "3000-01-01", "20-12-2026", "20261220", "32nd 10:30"),
+    *("2026-12-20T10:00+15:00", "2026-12-20T10:00+14:01", "2026-12-20T10:00+05:60"),
+    "2026-12-20T10:00z",
+]
 
 
 @pytest.mark.parametrize(
     ("text", "rule", "proposed"),
     [
-        ("Mno 08:00", "moment-syntax", None),
-        ("Tues 08:00", "moment-syntax", None),
-        ("Mon, Wed 08:00", "moment-syntax", None),
-        ("Mon 8am", "moment-syntax", None),
-        ("Mon 12:30 AM", "moment-syntax", None),
-        ("Mon 08.30", "moment-syntax", None),
-        ("secnd Tue 08:00", "moment-syntax", None),
-        ("1st Mon,Tue 08:00", "moment-syntax", None),
-        ("Monday to Friday 08:00", "moment-syntax", None),
-        ("Mon\u201308:00", "moment-syntax", None),
-        ("Mon\u2013Fri 08:00", "moment-syntax", None),
-        ("Mon and Wed 08:00", "moment-syntax", None),
-        ("every Monday 08:00", "moment-syntax", None),
-        ("every second Tuesday of the month at 22:00", "moment-syntax", None),
-        ("Mondays 08:00", "moment-syntax", None),
-        ("Munday 08:00", "moment-syntax", None),
-        ("weekday 08:00", "moment-syntax", None),
-        ("every weekday at 8", "moment-syntax", None),
-        ("every day on weekends 08:00", "moment-syntax", None),
-        ("on every workday 08:00", "moment-syntax", None),
-        ("on Weekends 8am", "moment-syntax", None),
-        ("Mon-Fri, 9:00", "moment-syntax", None),
-        ("Mon 8", "moment-syntax", None),
-        ("08:00 Mon 09:00", "moment-syntax", None),
-        ("daily", "moment-syntax", None),
-        ("second Tuesday", "moment-syntax", None),
-        ("Mo-Fr 08:00", "moment-syntax", None),
-        ("Mon 08\uff1a00", "moment-syntax", None),
-        ("Mon/Wed 08:00", "moment-syntax", None),
-        ("2nd Tue + 2 days 22:00", "moment-syntax", None),
-        ("Mon 08:00 UTC", "moment-syntax", None),
-        ("08:00", "moment-role", None),
-        ("20-12-2026", "moment-syntax", None),
-        ("20261220", "moment-syntax", None),
-        ("20. Dezember 2026", "moment-syntax", None),
-        ("\u201c2026-12-20\u201d", "moment-syntax", None),
-        ("2026-12-20 25:00", "moment-blank", None),
-        ("32nd 10:30", "moment-syntax", None),
-        ("20.12.2026", "moment-syntax", None),
-        ("2026/12/20", "moment-syntax", None),
-        ("December 20th, 2026", "moment-syntax", None),
-        ("6th Mon 08:00", "moment-syntax", None),
-        ("2nd Tue +28d 08:00", "moment-syntax", None),
-        ("Mon-Mon 08:00", "moment-syntax", None),
-        ("Mon 25:00", "moment-syntax", None),
-        ("Mon 08:60", "moment-syntax", None),
-        ("Mon 24:01", "moment-syntax", None),
-        ("Mon", "moment-syntax", None),
-        ("", "moment-syntax", None),
-        ("2026-02-30", "moment-syntax", None),
-        ("9999-12-31", "moment-syntax", None),
-        ("1969-12-31", "moment-syntax", None),
-        ("3000-01-01", "moment-syntax", None),
-        ("2026-12-20T10:00+15:00", "moment-syntax", None),
-        ("2026-12-20T10:00+14:01", "moment-syntax", None),
-        ("2026-12-20T10:00+05:60", "moment-syntax", None),
-        ("2026-12-20T10:00z", "moment-syntax", None),
-        ("\uff12026-12-20", "moment-syntax", None),
+        *((text, "moment-syntax", None) for text in MISSPELT),
         ("2026-12-20T10:00:00Z", "moment-seconds", None),
-        ("2026-12-20T10:00:00+01:00", "moment-seconds", None),
-        ("2026-12-20T10:00:00-0800", "moment-seconds", None),
         ("2026-12-20 10:00:00", "moment-seconds", None),
-        ("2026-02-30 10:00:00", "moment-seconds", None),
-        ("Mon 08:00:00", "moment-seconds", None),
-        ("Mon 08:00:00-05:00", "moment-seconds", None),
+        ("2026-12-20T10:00:00-0800", "moment-seconds", None),
         ("Mon-Fri 08:00:00", "moment-seconds", None),
         ("08:00:00", "moment-seconds", None),
         ("2026-12-20 10:00", "moment-blank", None),
+        ("2026-12-20 25:00", "moment-blank", None),
         ("0 8 * * 5#2", "cron-extension", None),
         ("30 22 * * 5L", "cron-extension", None),
-        ("0 18 L * *", "cron-extension", None),
         ("0 18 15W * *", "cron-extension", None),
         ("0 8 * * 5-7", "cron-seven", None),
         ("0 8 * * 1-7/2", "cron-seven", None),
@@ -223,9 +173,7 @@ def test_a_refusal_names_the_rule_and_the_likely_fix(
     ("text", "days"),
     [
         ("last day 18:00", (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)),
-        ("2nd last day 18:00", (30, 27, 30, 29, 30, 29, 30, 30, 29, 30, 29, 30)),
         ("last workday 18:00", (29, 26, 31, 30, 31, 30, 30, 31, 30, 29, 30, 31)),
-        ("2nd last workday 18:00", (28, 25, 30, 29, 28, 29, 29, 30, 29, 28, 29, 30)),
         ("1st workday 18:00", (1, 1, 1, 1, 3, 1, 1, 2, 1, 1, 1, 1)),
         ("5th workday 18:00", (7, 5, 5, 7, 7, 7, 7, 6, 7, 7, 5, 7)),
     ],
@@ -247,26 +195,9 @@ def test_the_last_day_of_a_leap_year_and_of_a_century() -> None:
         assert value.after(datetime(year, 2, 1)) == datetime(year, 2, day, 18)
 
 
-def refusal(text: str, role: Role) -> tuple[str, str | None]:
-    """Give the rule that refuses a text, and what it proposes."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, role)
-    (finding,) = caught.value.findings
-    assert finding.current == text
-    return finding.rule.id, finding.proposed
-
-
 @pytest.mark.parametrize(
     ("text", "minutes"),
-    [
-        ("90m", 90),
-        ("4h", 240),
-        ("1h30m", 90),
-        ("2d", 2880),
-        ("1d12h", 2160),
-        ("366d", 527040),
-        ("0m", 0),
-    ],
+    [("90m", 90), ("4h", 240), ("1h30m", 90), ("1d12h", 2160), ("366d", 527040), ("0m", 0)],
 )
 def test_a_duration(text: str, minutes: int) -> None:
     """Days, hours and minutes, in this order, each once."""
@@ -274,21 +205,7 @@ def test_a_duration(text: str, minutes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "90",
-        "30s",
-        "1.5h",
-        "4 hours",
-        "-1h",
-        "30m1h",
-        "1h1h",
-        "366d1m",
-        "400d",
-        "9999999h",
-        "1w",
-    ],
+    "text", ["", "90", "30s", "1.5h", "4 hours", "-1h", "30m1h", "1h1h", "366d1m", "9999999h"]
 )
 def test_no_duration(text: str) -> None:
     """Anything else, and more than a year, is refused."""
@@ -296,28 +213,21 @@ def test_no_duration(text: str) -> None:
         moments.duration(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_cron"),
-    [("0 8 * * MON", True), ("@daily", True), ("Mon 08:00", False), ("2026-12-20", False)],
-)
-def test_what_is_written_for_cron(text: str, is_cron: bool) -> None:  # noqa: FBT001 - a table
+def test_what_is_written_for_cron() -> None:
     """Weekdays and a time recur, too, but are no schedule as they are written."""
-    assert moments.is_cron(moments.parse(text, Role.BEGIN)) == is_cron
+    for text, is_cron in (("0 8 * * MON", True), ("@daily", True), ("Mon 08:00", False)):
+        assert moments.is_cron(moments.parse(text, Role.BEGIN)) == is_cron
 
 
 @pytest.mark.parametrize(
     ("one", "other", "day"),
     [
         ("Mon 08:00", "Mon-Fri 08:00", date(2001, 1, 1)),
-        ("Mon 08:00", "Tue 08:00", None),
         ("Mon 08:00", "Mon 08:01", None),
         ("0 8 29 2 *", "Mon 08:00", date(2016, 2, 29)),
-        ("1st Mon 08:00", "2nd Tue +1d 08:00", None),
         ("1st Tue +7d 08:00", "2nd Tue 08:00", date(2001, 1, 9)),
         ("last day 08:00", "last workday 08:00", date(2001, 1, 31)),
-        ("last day 08:00", "1st day 08:00", None),
         ("last day +1d 08:00", "1st day 08:00", date(2001, 1, 1)),
-        ("last Fri 08:00", "5th Fri 08:00", date(2001, 3, 30)),
         ("0 8 1-7 * *", "1st Mon 08:00", date(2001, 1, 1)),
         ("0 8 1-7 * *", "2nd Mon 08:00", None),
     ],
@@ -361,28 +271,17 @@ def test_an_end_comes_after_its_beginning(
         ("Mon 08:00", "Thu 17:00", "Mon 08:00 to Thu 17:00"),
         ("2nd Tue +2d 22:00", "17:00", "2nd Tue +2d 22:00 until 17:00"),
         ("0 8,20 1 * 1", "@weekly", "0 8,20 1 * 1 to @weekly"),
-        ("2026-12-20", "2027-01-03", "2026-12-20 to 2027-01-03"),
         ("2026-12-20T10:00Z", "2027-01-03", "2026-12-20 10:00Z to 2027-01-03"),
+        ("2026-12-24", "2026-12-24", "2026-12-24"),
+        (None, "2026-12-20", "until 2026-12-20"),
+        ("Sun 03:00", timedelta(hours=25, minutes=1), "Sun 03:00 for 1 day 1 hour 1 minute"),
     ],
 )
-def test_words(begins: str, ends: str, words: str) -> None:
-    """A reviewer reads moments as they are in the policy."""
-    assert (
-        phrases.occurrence(moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END))
-        == words
-    )
-
-
-def test_words_of_a_length() -> None:
-    """A duration is said in full."""
-    begins = moments.parse("Sun 03:00", Role.BEGIN)
-    assert (
-        phrases.occurrence(begins, timedelta(hours=25, minutes=1))
-        == "Sun 03:00 for 1 day 1 hour 1 minute"
-    )
-    assert phrases.occurrence(None, moments.parse("2026-12-20", Role.END)) == "until 2026-12-20"
-    day = (moments.parse("2026-12-24", Role.BEGIN), moments.parse("2026-12-24", Role.END))
-    assert phrases.occurrence(*day) == "2026-12-24"
+def test_words(begins: str | None, ends: str | timedelta, words: str) -> None:
+    """A reviewer reads moments as they are in the policy; a duration is said in full."""
+    first = begins and moments.parse(begins, Role.BEGIN)
+    last = moments.parse(ends, Role.END) if isinstance(ends, str) else ends
+    assert phrases.occurrence(first, last) == words
 
 
 @pytest.mark.parametrize(
@@ -396,7 +295,6 @@ def test_words_of_a_length() -> None:
         ("0 8 13 * 5", "Friday or day 13 of the month"),
         # Written out, the full field is no star: one of the two is always so.
         ("0 8 1-31 * 1", "Monday or day * of the month"),
-        ("0 8 */2 * 5", "Friday or day 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 of the month"),
         ("0 8 *,13 * 5", "Friday"),
     ],
 )

@@ -11,7 +11,6 @@ from krm_windows.policy.parts import Context, Leaf, Part, context
 
 
 def number(value: object) -> int:
-    """Read a number."""
     if isinstance(value, str) and value.isdigit():
         return int(value)
     raise RefusedError(Finding(rules.FIELD_VALUE, "must be a number"))
@@ -21,15 +20,11 @@ Number = Annotated[int, Leaf(number, {"type": "integer", "pattern": "[0-9]+"})]
 
 
 class Wheel(Part):
-    """A wheel."""
-
     size: Number = Field(description="Its size.", examples=[3])
     made_of: Literal["Wood", "Steel"] = Field(default="Wood", description="What it is made of.")
 
 
 class Cart(Part):
-    """A cart."""
-
     wheels: tuple[Wheel, ...] = Field(min_length=1, description="Its wheels.")
     loads: dict[Number, Number] = Field(default_factory=dict, description="What is on it.")
     spare: Wheel | None = Field(default=None, description="One more.")
@@ -82,7 +77,6 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     ("tree", "words"),
     [
         ("cart", ": must be a map"),
-        (GOOD | {"wheels": "a, b"}, "wheels: must be a list"),
         (GOOD | {"wheels": {"size": "1"}}, "wheels: must be a list"),
         (GOOD | {"wheels": []}, "wheels: must not be empty"),
         # The entry that is wrong is an entry.
@@ -97,7 +91,6 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     ],
 )
 def test_another_shape_is_refused(tree: object, words: str) -> None:
-    """Whatever is where something else belongs."""
     assert said(tree) == [words]
 
 

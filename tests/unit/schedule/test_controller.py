@@ -23,7 +23,6 @@ Vector = dict[str, Any]
 
 FILE = Path(__file__).parents[2] / "fixtures/vectors/cron.jsonl"
 VECTORS: list[Vector] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
-NOON = datetime(2026, 3, 6, 12, tzinfo=UTC)
 
 
 def answers(vector: Vector) -> list[datetime] | None:
@@ -58,112 +57,50 @@ def test_fires_when_the_reference_fires() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "zone", "schedule", "after", "want"),
+    ("zone", "schedule", "after", "want"),
     [
+        # A missing moment is skipped, a repeated one happens twice.
+        ("Europe/Berlin", "30 2 * * *", "2026-03-28T12:00", ["2026-03-30T00:30"]),
         (
-            "a missing moment is skipped",
-            "Europe/Berlin",
-            "30 2 * * *",
-            "2026-03-28T12:00",
-            ["2026-03-30T00:30"],
-        ),
-        (
-            "a repeated moment happens twice",
             "Europe/Berlin",
             "30 2 * * *",
             "2026-10-24T12:00",
             ["2026-10-25T00:30", "2026-10-25T01:30"],
         ),
+        # A missing midnight is a missing day.
+        ("America/Havana", "0 0 * * *", "2026-03-07T12:00", ["2026-03-09T04:00"]),
+        # A half-hour change at two delays the next day's midnight past it.
         (
-            "a missing midnight is a missing day",
-            "Africa/Cairo",
-            "0 0 * * *",
-            "2026-04-23T12:00",
-            ["2026-04-24T21:00"],
-        ),
-        (
-            "midnight in Beirut",
-            "Asia/Beirut",
-            "0 0 * * *",
-            "2026-03-28T12:00",
-            ["2026-03-29T21:00"],
-        ),
-        ("in the Azores", "Atlantic/Azores", "0 0 * * *", "2026-03-28T12:00", ["2026-03-30T00:00"]),
-        ("in Havana", "America/Havana", "0 0 * * *", "2026-03-07T12:00", ["2026-03-09T04:00"]),
-        ("in Santiago", "America/Santiago", "0 0 * * *", "2026-09-05T12:00", ["2026-09-07T03:00"]),
-        (
-            "a half-hour change at two delays the next day's midnight past it",
             "Australia/Lord_Howe",
             "@daily",
             "2026-04-04T12:00",
             ["2026-04-04T13:00", "2026-04-06T13:30"],
         ),
-        (
-            "a missing half hour brings the minute again in the next hour",
-            "Australia/Lord_Howe",
-            "30 1 * * *",
-            "2026-10-03T12:00",
-            ["2026-10-03T15:00", "2026-10-03T15:30", "2026-10-04T14:30"],
-        ),
+        # A schedule that names no moment has no runs, and that is known at once.
+        ("Europe/Berlin", "0 8 30 2 *", "2026-03-06T12:00", []),
+        ("Europe/Berlin", "0 8 * * ,", "2026-03-06T12:00", []),
+        # Without a leap day in 2100, `Next` gives up: at the turn to the sixth year, as
+        # robfig/cron v3.0.1 answered.
+        ("", "0 8 29 2 *", "2090-01-01T00:00", ["2092-02-29T08:00", "2096-02-29T08:00"]),
+        ("", "0 0 29 2 *", "2097-03-01T00:00", []),
+        ("", "0 0 29 2 *", "2098-03-01T00:00", []),
+        ("", "0 0 29 2 *", "2099-03-01T00:00", ["2104-02-29T00:00"]),
+        # Stepping on to 30 December 2011, which Samoa did not have, the model ends, and the
+        # reference hangs.
+        ("Pacific/Apia", "0 0 31 * *", "2011-12-28T00:00", []),
+        # A zone in the schedule outranks the one beside it; `Local` is no zone of its own.
+        ("", "0 8 * * *", "2026-03-06T12:00", ["2026-03-07T08:00"]),
+        ("", "TZ=Asia/Tokyo 0 8 * * *", "2026-03-06T12:00", ["2026-03-06T23:00"]),
+        ("Asia/Tokyo", "TZ= 0 8 * * *", "2026-03-06T12:00", ["2026-03-07T08:00"]),
+        ("Asia/Tokyo", "TZ=Local 0 8 * * *", "2026-03-06T12:00", ["2026-03-06T23:00"]),
     ],
 )
-def test_faults_of_the_controller(
-    reason: str, zone: str, schedule: str, after: str, want: list[str]
-) -> None:
-    """What the cluster does where a clock changes, which is seldom what was meant."""
-    found = next_runs(schedule, zone, datetime.fromisoformat(f"{after}Z"), max(1, len(want)))
-    assert [f"{run:%Y-%m-%dT%H:%M}" for run in found] == want, reason
-
-
-@pytest.mark.parametrize(
-    "schedule", ["0 8 30 2 *", "0 8 * * ,", ", * * * *", "0 , * * *", "0 0 1 , *"]
-)
-def test_never(schedule: str) -> None:
-    """A schedule that names no moment has no runs, and that is known at once."""
-    assert next_runs(schedule, "Europe/Berlin", NOON, 1) == []
-
-
-def test_five_years_are_the_limit() -> None:
-    """Without a leap day in 2100, `Next` gives up, and what came before it is all there is."""
-    leap_days = next_runs("0 8 29 2 *", "", datetime(2090, 1, 1, tzinfo=UTC), 5)
-    assert leap_days == [datetime(2092, 2, 29, 8, tzinfo=UTC), datetime(2096, 2, 29, 8, tzinfo=UTC)]
-
-
-@pytest.mark.parametrize(
-    ("year", "want"),
-    [(2097, []), (2098, []), (2099, [datetime(2104, 2, 29, tzinfo=UTC)])],
-)
-def test_the_limit_is_met_in_january(year: int, want: list[datetime]) -> None:
-    """`Next` gives up at the turn to the sixth year, as robfig/cron v3.0.1 answered."""
-    assert next_runs("0 0 29 2 *", "", datetime(year, 3, 1, tzinfo=UTC), 1) == want
-
-
-def test_a_day_that_a_zone_skipped_stops_everything() -> None:
-    """Stepping on to 30 December 2011, which Samoa did not have, the model ends.
-
-    The reference hangs.
-    """
-    assert next_runs("0 0 31 * *", "Pacific/Apia", datetime(2011, 12, 28, tzinfo=UTC), 1) == []
-
-
-@pytest.mark.parametrize(
-    ("schedule", "zone", "want"),
-    [
-        ("0 8 * * *", "", "2026-03-07T08:00"),
-        ("0 8 * * *", "UTC", "2026-03-07T08:00"),
-        ("0 8 * * *", "Asia/Tokyo", "2026-03-06T23:00"),
-        ("TZ=Asia/Tokyo 0 8 * * *", "", "2026-03-06T23:00"),
-        ("CRON_TZ=Asia/Tokyo 0 8 * * *", "Europe/Berlin", "2026-03-06T23:00"),
-        ("TZ= 0 8 * * *", "Asia/Tokyo", "2026-03-07T08:00"),
-        ("TZ=Local 0 8 * * *", "Asia/Tokyo", "2026-03-06T23:00"),
-    ],
-)
-def test_which_zone_counts(schedule: str, zone: str, want: str) -> None:
-    """A zone in the schedule outranks the one beside it.
-
-    None is UTC, and `Local` is no zone of its own.
-    """
-    assert next_runs(schedule, zone, NOON, 1) == [datetime.fromisoformat(f"{want}Z")]
+def test_what_the_vectors_do_not_ask(zone: str, schedule: str, after: str, want: list[str]) -> None:
+    """What the cluster does where a clock changes is seldom what was meant."""
+    # After the two leap days before 2100 there is no third one.
+    count = 5 if "2092" in "".join(want) else max(1, len(want))
+    found = next_runs(schedule, zone, datetime.fromisoformat(f"{after}Z"), count)
+    assert [f"{run:%Y-%m-%dT%H:%M}" for run in found] == want
 
 
 @pytest.mark.parametrize(
@@ -172,7 +109,7 @@ def test_which_zone_counts(schedule: str, zone: str, want: str) -> None:
 def test_refusals_come_before_the_first_run(schedule: str, zone: str) -> None:
     """The schedule and the zone are checked when one asks, not when one reads the answer."""
     with pytest.raises(CronError):
-        runs(schedule, zone, NOON)
+        runs(schedule, zone, datetime(2026, 3, 6, 12, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +117,6 @@ def test_refusals_come_before_the_first_run(schedule: str, zone: str) -> None:
     [
         ("@every 90m", "12:00:10.5", ["13:30:10", "15:00:10"]),
         ("@every 1.9s", "12:00:00", ["12:00:01", "12:00:02"]),
-        ("* * * * *", "12:00:00", ["12:01:00", "12:02:00"]),
         ("* * * * *", "12:00:59.9", ["12:01:00", "12:02:00"]),
         ("*/15 * * * *", "12:15:30", ["12:30:00", "12:45:00"]),
     ],
@@ -194,24 +130,17 @@ def test_runs_fall_on_whole_seconds(schedule: str, after: str, want: list[str]) 
 def fields(low: int, high: int) -> st.SearchStrategy[str]:
     """Draw a field that both grammars know: a star, a list, a range, a range with a step."""
     numbers = st.integers(low, high)
-    ends = (
-        st.tuples(numbers, numbers)
-        .filter(lambda pair: pair[0] < pair[1])
-        .map("{0[0]}-{0[1]}".format)
-    )
-    lists = st.lists(numbers, min_size=1, max_size=3, unique=True).map(
-        lambda some: ",".join(map(str, some))
-    )
+    some = st.lists(numbers, min_size=1, max_size=3, unique=True)
+    pairs = st.lists(numbers, min_size=2, max_size=2, unique=True).map(sorted)
+    ends = pairs.map("{0[0]}-{0[1]}".format)
+    lists = some.map(lambda each: ",".join(map(str, each)))
     return st.just("*") | lists | ends | st.builds("{}/{}".format, ends, st.integers(1, 5))
 
 
-SCHEDULES = st.builds(
-    "{} {} {} {} {}".format,
-    fields(0, 59),
-    fields(0, 23),
-    fields(1, 28),
-    fields(1, 12),
-    fields(0, 6),
+BOUNDS = [(0, 59), (0, 23), (1, 28), (1, 12), (0, 6)]
+SCHEDULES = st.tuples(*(fields(*bounds) for bounds in BOUNDS)).map(" ".join)
+CHANGING = st.sampled_from(
+    ["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]
 )
 MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2031, 1, 1), timezones=st.just(UTC))
 
@@ -219,10 +148,7 @@ MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2031, 1, 1), timezones=st.
 @settings(max_examples=examples(150))
 @given(SCHEDULES, MOMENTS, st.sampled_from(["UTC", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tokyo"]))
 def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
-    """Where grammars agree and no clock changes, croniter gives the same runs.
-
-    It is an independent implementation.
-    """
+    """An independent implementation, where grammars agree and no clock changes."""
     offset = after.astimezone(zones.zone(zone)).utcoffset()
     assert offset is not None
     naive = after.replace(tzinfo=None) + offset
@@ -232,11 +158,7 @@ def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
 
 
 @settings(max_examples=examples(60))
-@given(
-    SCHEDULES,
-    MOMENTS,
-    st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]),
-)
+@given(SCHEDULES, MOMENTS, CHANGING)
 def test_runs_are_a_chain(schedule: str, after: datetime, zone: str) -> None:
     """Each run is later than the one before, and what follows from it is what followed anyway."""
     found = list(islice(runs(schedule, zone, after), 6))
@@ -246,11 +168,7 @@ def test_runs_are_a_chain(schedule: str, after: datetime, zone: str) -> None:
 
 
 @settings(max_examples=examples(60))
-@given(
-    SCHEDULES,
-    MOMENTS,
-    st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]),
-)
+@given(SCHEDULES, MOMENTS, CHANGING)
 @example("30 1 * 10 *", datetime(2026, 10, 3, tzinfo=UTC), "Australia/Lord_Howe")
 @example("0 0,1 9 3 *", datetime(2029, 1, 1, tzinfo=UTC), "America/Havana")
 def test_runs_match_the_schedule(schedule: str, after: datetime, zone: str) -> None:

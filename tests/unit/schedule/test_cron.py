@@ -3,7 +3,6 @@
 import calendar
 import json
 from collections.abc import Iterable
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ Vector = dict[str, Any]
 
 FILE = Path(__file__).parents[2] / "fixtures/vectors/cron.jsonl"
 VECTORS: list[Vector] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+EIGHT = Recurrence(frozenset({0}), frozenset({8}))
 FIVE_YEARS = timedelta(days=5 * 366)
 # Go's `unicode.IsSpace` is Unicode's White_Space, and nothing beside that.
 BLANKS = [chr(code) for code in (*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B))]
@@ -37,11 +37,6 @@ def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
     return found or ["never"]
 
 
-def test_every_answer_is_there() -> None:
-    """The file is not cut short."""
-    assert len(VECTORS) == 572
-
-
 def test_the_longest_months_are_those_of_a_leap_year() -> None:
     """From January, as cron counts them."""
     assert list(cron.LONGEST_MONTHS) == list(range(1, 13))
@@ -49,18 +44,9 @@ def test_the_longest_months_are_those_of_a_leap_year() -> None:
         assert length == calendar.monthrange(2028, month)[1]
 
 
-def test_takes_what_the_reference_takes() -> None:
-    """A schedule that ParseStandard refuses is refused, and one that it accepts is accepted."""
-    for vector in VECTORS:
-        with pytest.raises(cron.CronError) if "error" in vector else nullcontext():
-            cron.parse(vector["schedule"])
-
-
 def test_fires_when_the_reference_fires() -> None:
-    """In UTC the recurrence names the minutes at which the reference fires.
-
-    No clock ever changes there.
-    """
+    """In UTC, where no clock ever changes; `test_controller` asks every vector."""
+    assert len(VECTORS) == 572
     for vector in VECTORS:
         is_plain = vector["timeZone"] in ("", "UTC") and vector["schedule"][:1] not in "@C"
         if "next" in vector and is_plain:
@@ -74,25 +60,16 @@ def test_fires_when_the_reference_fires() -> None:
     ("text", "same"),
     [
         ("* * * * *", Recurrence()),
-        ("0 8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
-        ("0 8 ? * ?", Recurrence(frozenset({0}), frozenset({8}))),
-        ("+0 08 *-5 * *-x-y", Recurrence(frozenset({0}), frozenset({8}))),
-        ("0, ,8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
-        (
-            "0 8 1 * 1",
-            Recurrence(
-                frozenset({0}), frozenset({8}), frozenset({1}), weekdays=frozenset({1}), either=True
-            ),
-        ),
-        ("0 8 */1 * 1", Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))),
-        ("*/61 8-8 * JAN *", Recurrence(frozenset({0}), frozenset({8}), months=frozenset({1}))),
-        (
-            "50/5 8 * * FRİ",
-            Recurrence(frozenset({50, 55}), frozenset({8}), weekdays=frozenset({5})),
-        ),
-        *((f"0{blank}8 * * *", Recurrence(frozenset({0}), frozenset({8}))) for blank in BLANKS),
+        ("0 8 * * *", EIGHT),
+        ("0 8 ? * ?", EIGHT),
+        ("+0 08 *-5 * *-x-y", EIGHT),
+        ("0, ,8 * * *", EIGHT),
+        ("0 8 1 * 1", EIGHT._replace(days=frozenset({1}), weekdays=frozenset({1}), either=True)),
+        ("0 8 */1 * 1", EIGHT._replace(weekdays=frozenset({1}))),
+        ("*/61 8-8 * JAN *", EIGHT._replace(months=frozenset({1}))),
+        ("50/5 8 * * FRİ", EIGHT._replace(minutes=frozenset({50, 55}), weekdays=frozenset({5}))),
         # The largest step of Go, and one with zeros before it.
-        ("*/9223372036854775807 8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
+        ("*/9223372036854775807 8 * * *", EIGHT),
         ("*/00000000000000000000059 8 * * *", Recurrence(frozenset({0, 59}), frozenset({8}))),
         ("@weekly", Recurrence(frozenset({0}), frozenset({0}), weekdays=frozenset({0}))),
         ("@hourly", Recurrence(frozenset({0}))),
@@ -109,7 +86,6 @@ def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -
 @pytest.mark.parametrize(
     "text",
     [
-        *(f"0{blank}8 * * *" for blank in NO_BLANKS),
         "0 8 * * 1/2/3",
         "0 8 * * 1/0",
         "0 8 * * 1/-1",
@@ -120,9 +96,7 @@ def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -
         " @daily",
         "@daily ",
         "@every",
-        "@every 5",
         "@every 5x",
-        "@every .",
         "@every 1h ",
         "@every 9999999h",
         "TZ=Mars/Base 0 8 * * *",
@@ -130,15 +104,21 @@ def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -
         "TZ=UTC",
         "TZ=UTC\t0 8 * * *",
         pytest.param("9" * 5000 + " 8 * * *", id="more digits than Python reads"),
-        pytest.param(
-            "@every " + "9" * 5000 + "h", id="a duration of more digits than Python reads"
-        ),
+        pytest.param("@every " + "9" * 5000 + "h", id="a duration of more digits than that"),
     ],
 )
 def test_refuses_what_go_refuses(text: str) -> None:
     """What the vectors do not hold, read in the source: the parser's own refusals."""
     with pytest.raises(cron.CronError):
         cron.parse(text)
+
+
+def test_blanks_are_those_of_go() -> None:
+    for blank in BLANKS:
+        assert cron.parse(f"0{blank}8 * * *") == cron.parse("0 8 * * *"), ascii(blank)
+    for blank in NO_BLANKS:
+        with pytest.raises(cron.CronError):
+            cron.parse(f"0{blank}8 * * *")
 
 
 @pytest.mark.parametrize(
@@ -172,21 +152,6 @@ def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "want"),
-    [
-        ([], []),
-        ([3], [[3]]),
-        ([1, 2, 3, 5, 7, 8], [[1, 2, 3], [5], [7, 8]]),
-        ([6, 0, 1], [[6], [0, 1]]),
-        ([2, 2], [[2], [2]]),
-    ],
-)
-def test_runs_of_numbers(numbers: list[int], want: list[list[int]]) -> None:
-    """Each number goes on with the run before it only where it is the next one."""
-    assert cron.runs(numbers) == want
-
-
-@pytest.mark.parametrize(
     ("field", "text", "want"),
     [
         (0, "08", 8),
@@ -194,12 +159,10 @@ def test_runs_of_numbers(numbers: list[int], want: list[list[int]]) -> None:
         (0, "+8", 8),
         (0, "-8", None),
         (0, "jan", None),
-        (0, "", None),
         (3, "JAN", 1),
         (3, "dec", 12),
         (4, "sun", 0),
         (4, "Sat", 6),
-        (4, "7", 7),
     ],
 )
 def test_a_number_of_a_field(field: int, text: str, want: int | None) -> None:
@@ -208,10 +171,7 @@ def test_a_number_of_a_field(field: int, text: str, want: int | None) -> None:
 
 
 def test_zones_come_from_the_package() -> None:
-    """The names are those of the tzdata package.
-
-    Real zones and links, and nothing that a host adds.
-    """
+    """Real zones and links, and nothing that a host adds."""
     assert {"Europe/Berlin", "Etc/UTC", "US/Pacific"} <= zones.names()
     assert not {"Local", "", "posixrules", "localtime"} & zones.names()
 
@@ -219,11 +179,13 @@ def test_zones_come_from_the_package() -> None:
 @pytest.mark.parametrize(
     ("numbers", "minimum", "want"),
     [
+        ([], 2, ""),
         ([3], 2, "3"),
+        ([2, 2], 2, "2,2"),
         ([5, 6, 0, 1], 2, "5-6,0-1"),
         ([5, 6, 0, 1], 3, "5,6,0,1"),
         ([4, 5, 6, 0], 3, "4-6,0"),
-        ([], 2, ""),
+        ([1, 2, 3, 5, 7, 8], 2, "1-3,5,7-8"),
     ],
 )
 def test_items_of_a_field(numbers: list[int], minimum: int, want: str) -> None:
@@ -235,13 +197,10 @@ def test_items_of_a_field(numbers: list[int], minimum: int, want: str) -> None:
     ("values", "full", "want"),
     [
         ({0, 1}, range(60), "0,1"),
-        ({0, 1, 2}, range(60), "0-2"),
-        ({57, 58, 59}, range(60), "57-59"),
-        ({1, 2, 3, 5, 7, 8, 9}, range(60), "1-3,5,7-9"),
+        ({1, 2, 3, 5, 57, 58, 59}, range(60), "1-3,5,57-59"),
         (range(60), range(60), "*"),
         (range(1, 60), range(60), "1-59"),
         (range(59), range(60), "0-58"),
-        ({1, 12}, EVERY_MONTH, "1,12"),
         (range(1, 13), EVERY_MONTH, "*"),
         (range(1, 32), EVERY_DAY, "*"),
         (range(7), EVERY_WEEKDAY, "*"),

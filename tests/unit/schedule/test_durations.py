@@ -1,6 +1,7 @@
 """Durations as Go reads them, and what it costs to read them."""
 
 import pytest
+from effort import crossed
 from work import growth
 
 from krm_windows.schedule import cron, durations
@@ -16,15 +17,12 @@ from krm_windows.schedule.cron import CronError
         ("1.µs", 1000),
         # One of each unit; the micro sign is U+00B5 or the Greek letter U+03BC.
         ("1ns", 1),
-        ("1us", 1000),
         ("1\u00b5s", 1000),
         ("1\u03bcs", 1000),
         ("1ms", 10**6),
-        ("1s", 10**9),
         ("1m", 60 * 10**9),
         ("1h", 3600 * 10**9),
         ("0", 0),
-        ("-0", 0),
         ("9223372036854775807ns", 2**63 - 1),
         ("-9223372036854775808ns", -(2**63)),
         ("9223372036854775808ns", None),
@@ -32,11 +30,9 @@ from krm_windows.schedule.cron import CronError
         ("1", None),
         (".s", None),
         ("", None),
-        ("+", None),
         ("1h ", None),
         ("1h1", None),
         ("1_0s", None),
-        ("1e3s", None),
         ("\u0661s", None),
         ("9" * 5000 + "h", None),
         ("1." + "9" * 5000 + "ns", 1),
@@ -53,10 +49,12 @@ def test_a_duration_costs_its_length(part: str) -> None:
     assert growth(lambda size: durations.nanoseconds(part * size + "x"), 2000) < 2.5
 
 
+TEXTS = ["{} * * * *", "@every {}s", "{}-5 * * * *", "*/{} * * * *", "TZ=UTC {}", "{}"]
+
+
 @pytest.mark.parametrize(
-    "text", ["@every {}s", "{} * * * *", "{}-5 * * * *", "*/{} * * * *", "TZ=UTC {}", "{}"]
+    ("text", "part"), crossed(TEXTS, ["0", "1,", "*/1,", " ", "-", "/", "mon,", "\x85"])
 )
-@pytest.mark.parametrize("part", ["0", "9", "1,", "*/1,", " ", "-", "/", "mon,", "\x85", "L"])
 def test_a_schedule_costs_its_length(text: str, part: str) -> None:
     """In every field, whether it is one in the end or not."""
 
