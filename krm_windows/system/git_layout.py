@@ -51,13 +51,14 @@ def find(directory: Path, *, bare: bool = False) -> Layout:
     """
     # Without links, so that the directories above are those that it really is in.
     start = Path(os.path.realpath(directory))
-    if not start.is_dir() and not bare:
-        raise WorkspaceError(f"{directory}: no such directory")
+    exists = start.is_dir()
     for top in (start, *start.parents):
-        if is_top(top):
+        if exists and is_top(top):
             return _layout(top)
         if bare and all((top / name).exists() for name in _BARE):
             return Layout(top, top, top)
+    if not exists:
+        raise WorkspaceError(f"{directory}: no such directory")
     raise WorkspaceError(
         f"{directory}: not a git repository with a working tree (or any of its parent directories)"
     )

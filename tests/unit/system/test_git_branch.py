@@ -77,6 +77,8 @@ def test_a_clone_of_its_own(clone: Path, tmp_path: Path) -> None:
         Branch(tmp_path / "top", "main")
     with pytest.raises(WorkspaceError, match="branch 'none' not found"):
         Branch(clone, "none")
+    with pytest.raises(WorkspaceError, match="no such directory"):
+        Branch(tmp_path / "top/none", "main")
     branch = Branch(clone / "sub", None)
     assert (branch.name, branch.layout.top, branch.objects.prefix) == ("main", clone, "sub")
 
