@@ -27,8 +27,6 @@ CLUSTER = {
 
 
 class Repository:
-    """A repository: the first commit is what changes are merged onto."""
-
     def __init__(self, folder: Path, git: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.folder = folder
@@ -37,7 +35,6 @@ class Repository:
         self.base = self.commit({"windows/policy.yaml": POLICY, **CLUSTER, "README.md": "Fleet\n"})
 
     def commit(self, files: dict[str, str]) -> str:
-        """Write some files and commit them; return the commit."""
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,33 +44,27 @@ class Repository:
         return self._run("rev-parse", "HEAD").strip()
 
     def cloned(self, place: Path) -> Path:
-        """Clone the branch, without the commits that it does not have."""
         self._run("branch", "--force", "main")
         how = ("--quiet", "--no-local", "--single-branch", "--branch", "main")
         self._run("clone", *how, ".", place)
         return place
 
     def branch(self, name: str, commit: str) -> None:
-        """Let a branch lead to a commit."""
         self._run("branch", "--force", name, commit)
 
     def orphan(self) -> str:
-        """Return a commit with the files of the branch and no commit before it."""
         return self.merge("HEAD")
 
     def merge(self, files: str, *parents: str) -> str:
-        """Return a commit with the files of one, behind some others."""
         before = [word for each in parents for word in ("-p", each)]
         return self._run("commit-tree", "-m", "merge", *before, f"{files}^{{tree}}").strip()
 
     def submodule(self, path: str, commit: str) -> str:
-        """Commit a submodule; return the commit."""
         self._run("update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
         self._run("commit", "--quiet", "--message", "submodule")
         return self._run("rev-parse", "HEAD").strip()
 
     def checkout(self, commit: str) -> None:
-        """Leave the branch for a commit."""
         self._run("checkout", "--quiet", "--detach", commit)
 
     def _run(self, *command: str | Path) -> str:

@@ -101,15 +101,10 @@ _SEEN = set(
 
 
 def hidden(sign: str) -> bool:
-    """Say whether a character is a control, turns the direction of text, or cannot be seen."""
     return unicodedata.category(sign) in _CATEGORIES and sign not in _SEEN
 
 
 def raw(text: str, *, allowed: str = "\n\t") -> list[str]:
-    """Return what a text should not have.
-
-    Hidden characters, and lines and marks that a CI system obeys.
-    """
     found = [
         f"U+{ord(sign):04X}"
         for sign in dict.fromkeys(text)
@@ -129,13 +124,11 @@ def raw(text: str, *, allowed: str = "\n\t") -> list[str]:
 
 
 def read_text(text: str) -> object:
-    """Read text for a person, in which nothing may be raw."""
     assert not raw(text), raw(text)
     return None
 
 
 def read_json(text: str) -> object:
-    """Read JSON, whose text shows what is in it."""
     assert not raw(text), raw(text)
     return json.loads(text)
 
@@ -146,10 +139,6 @@ _ANNOTATION = re.compile(
 
 
 def read_github(text: str) -> object:
-    """Read workflow commands.
-
-    Each is one line, has our own properties, and is followed by nothing else.
-    """
     lines = text.removesuffix("\n").split("\n") if text else []
     for line in lines:
         assert _ANNOTATION.fullmatch(line), line[:300]
@@ -170,7 +159,6 @@ _OURS = {
 
 
 def read_markdown(text: str) -> object:
-    """Read Markdown of GitHub: text from elsewhere is code, and everything else is ours."""
     assert not raw(text), raw(text)
     tokens = list(_flat(MarkdownIt("gfm-like", {"html": True, "linkify": True}).parse(text)))
     assert {token.type for token in tokens} <= _OURS, {token.type for token in tokens} - _OURS
@@ -196,10 +184,6 @@ _TAGS = {
 
 
 def read_html(text: str) -> object:
-    """Read a page by the rules of HTML, strictly.
-
-    Its script is ours, and nothing in it is loaded or handled.
-    """
     assert not raw(text), raw(text)
     document = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
     found = list(document.iter())
@@ -222,7 +206,6 @@ _SHAPES = {
 
 
 def read_svg(text: str) -> object:
-    """Read a picture by the rules of XML, in which nothing is loaded or handled."""
     assert not raw(text), raw(text)
     root = ET.fromstring(text)  # noqa: S314 - what we wrote, and without a document type
     found = list(root.iter())
@@ -247,7 +230,6 @@ _PROPERTIES = {"UID", "DTSTAMP", "DTSTART", "DTEND", "SUMMARY", "DESCRIPTION", "
 
 
 def read_ics(text: str) -> object:
-    """Read a calendar: events with our own properties, in lines as the format has them."""
     assert not raw(text.replace("\r\n", "\n")), raw(text.replace("\r\n", "\n"))
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     calendar = icalendar.Calendar.from_ical(text)
@@ -263,7 +245,6 @@ def read_ics(text: str) -> object:
 
 
 def read_yaml(text: str) -> object:
-    """Read YAML."""
     assert not raw(text), raw(text)
     return yaml.safe_load(text)
 
@@ -307,7 +288,6 @@ VALUES: tuple[object, ...] = (None, 5, "", "evil", "\ud800", "P" + "9" * 30, [],
 
 
 def with_other_values(text: str) -> Iterator[str]:
-    """Yield a JSON text with another value in each place, once for each of `VALUES`."""
     for path in _places(json.loads(text), ()):
         for value in VALUES:
             whole = json.loads(text)
@@ -319,7 +299,6 @@ def with_other_values(text: str) -> Iterator[str]:
 
 
 def _places(value: object, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of each value in another one."""
     inner: Iterable[tuple[object, object]] = ()
     if isinstance(value, dict):
         inner = value.items()

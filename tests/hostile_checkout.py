@@ -40,13 +40,10 @@ exec '{program}' "$@"
 
 @dataclass(frozen=True)
 class Pipe:
-    """Where everything is reported."""
-
     path: Path
     descriptor: int
 
     def said(self) -> set[str]:
-        """Return what was reported since the last time."""
         read = b""
         try:
             while part := os.read(self.descriptor, 1 << 20):
@@ -58,7 +55,6 @@ class Pipe:
 
 @contextmanager
 def listening(path: Path) -> Iterator[Pipe]:
-    """Make the pipe."""
     os.mkfifo(path)
     descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
     # Whoever reports must not wait until somebody reads it: 1 MiB.
@@ -70,10 +66,6 @@ def listening(path: Path) -> Iterator[Pipe]:
 
 
 def spies(folder: Path, pipe: Pipe, secret: str, *, spare_top: bool = False) -> str:
-    """Write programs into a folder that look for a secret; return a PATH that begins with it.
-
-    `spare_top`: of the shell that the tests start it is known that it has it.
-    """
     folder.mkdir()
     for name in _PROGRAMS:
         program = shutil.which(name)
@@ -92,7 +84,6 @@ def spies(folder: Path, pipe: Pipe, secret: str, *, spare_top: bool = False) -> 
 
 
 def trap(place: Path, pipe: Pipe) -> None:
-    """Fill a checkout with all that could make somebody run code of its author."""
     names = sys.stdlib_module_names | packages_distributions().keys() | _MODULES
     for name in filter(str.isidentifier, names):
         module = f"open({str(pipe.path)!r}, 'w').write('the module {name} ran\\n')\n"

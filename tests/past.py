@@ -7,15 +7,12 @@ from pathlib import Path
 
 
 class Past:
-    """A repository whose commits a test makes, each at a time of its own."""
-
     def __init__(self, git: Path, top: Path) -> None:
         self._git, self.top = git, top
         top.mkdir(parents=True)
         self("init", "--quiet", "--initial-branch=main")
 
     def __call__(self, *arguments: str, at: str = "2026-01-01T00:00Z", who: str = "Ada") -> str:
-        """Run a command of Git in it, with a committer's time; return what it printed."""
         seconds = int(datetime.fromisoformat(at).timestamp())
         environment = {
             "HOME": str(self.top),
@@ -33,7 +30,6 @@ class Past:
         return done.stdout.strip()
 
     def write(self, files: Mapping[str, str | None]) -> None:
-        """Write files, and remove those that are None."""
         for path, content in files.items():
             place = self.top / path
             if content is None:
@@ -45,7 +41,6 @@ class Past:
     def commit(
         self, at: str, files: Mapping[str, str | None], message: str = "Change", who: str = "Ada"
     ) -> str:
-        """Commit files at an instant; return the name of the commit."""
         self.write(files)
         self("add", "--all")
         self("commit", "--quiet", "--allow-empty", "--message", message, at=at, who=who)

@@ -44,19 +44,12 @@ _NEWLINE = _mask("\n")
 
 @dataclass(frozen=True)
 class _Edge:
-    """A way to a position, and what may be read there on this way."""
-
     target: int
     mask: int
 
 
 @dataclass
 class _Fragment:
-    """A part of a pattern.
-
-    The positions it begins with and ends with, each with what it lets follow.
-    """
-
     first: list[_Edge]
     last: list[tuple[int, int]]
     empty: int  # in how many ways it reads nothing; two stand for all beyond
@@ -66,22 +59,18 @@ class _Fragment:
 
 @dataclass
 class Automaton:
-    """The positions of a pattern; `follows` has an edge twice where there are two ways."""
-
     flags: int
     reads: list[int] = field(default_factory=list)
     follows: dict[int, list[_Edge]] = field(default_factory=dict)
     unbounded_look: bool = False
 
     def position(self, mask: int) -> _Fragment:
-        """Add a position that reads one of some characters."""
         number = len(self.reads)
         self.reads.append(mask)
         self.follows[number] = []
         return _Fragment([_Edge(number, mask)], [(number, _ALL)], empty=0)
 
     def link(self, last: Iterable[tuple[int, int]], first: Sequence[_Edge]) -> None:
-        """Let what ends be followed by what begins."""
         for number, guard in last:
             for edge in first:
                 if guard & edge.mask:
@@ -90,7 +79,6 @@ class Automaton:
     # ---- building
 
     def sequence(self, items: Iterable[tuple[Any, Any]], flags: int) -> _Fragment:
-        """Build one item behind the other."""
         built = _Fragment([], [], empty=1)
         for item in items:
             built = self._then(built, self.item(item, flags))
@@ -112,7 +100,6 @@ class Automaton:
 
     # A return for each kind of item.
     def item(self, item: tuple[Any, Any], flags: int) -> _Fragment:  # noqa: PLR0911
-        """Build one item of what the parser returned."""
         kind, value = item
         if kind in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN):
             return self.position(self._characters(item, flags))
@@ -168,7 +155,6 @@ class Automaton:
         return self._then(built, loop)
 
     def _characters(self, item: tuple[Any, Any], flags: int) -> int:
-        """Return what one position reads, in the words of `re` itself."""
         kind, value = item
         if kind is c.ANY:
             return _ALL if flags & re.DOTALL else _ALL & ~_NEWLINE
@@ -206,7 +192,6 @@ class Automaton:
     # ---- judging
 
     def reached(self, start: int) -> set[int]:
-        """Return what can be reached from a position by an edge or more."""
         found: set[int] = set()
         waiting = [start]
         while waiting:
@@ -218,16 +203,11 @@ class Automaton:
 
     @cached_property
     def loops(self) -> dict[int, frozenset[int]]:
-        """The positions that lead back to themselves.
-
-        Each has those that it leads to and that lead back.
-        """
         reach = {number: self.reached(number) for number in self.follows}
         looping = [number for number in self.follows if number in reach[number]]
         return {n: frozenset(m for m in reach[n] if n in reach[m]) for n in looping}
 
     def exponential(self) -> bool:
-        """Whether a position leads back to itself in two ways on one text."""
         return any(self._two_ways(number, inside) for number, inside in self.loops.items())
 
     def _two_ways(self, start: int, inside: frozenset[int]) -> bool:
@@ -253,10 +233,6 @@ class Automaton:
         return False
 
     def polynomial(self, done: frozenset[int] = frozenset()) -> tuple[int, int] | None:
-        """Return two positions between which a text can be shared in more and more ways.
-
-        Returns None where there are none.
-        """
         for one, inside in self.loops.items():
             for two in self.reached(one) & self.loops.keys():
                 if two != one and two not in done and self._shared(one, inside, two):
@@ -264,7 +240,6 @@ class Automaton:
         return None
 
     def _shared(self, one: int, of_one: frozenset[int], two: int) -> bool:
-        """Whether a text leads from one to one, from one to two, and from two to two."""
         of_two = self.loops[two]
         seen = {(one, one, two)}
         waiting = list(seen)
@@ -302,11 +277,6 @@ def _category(value: Parsed, flags: int) -> int:
 
 
 def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> str | None:
-    """Say why a pattern may take longer than its text is long; None where it cannot.
-
-    A pattern that only matches from a given place is judged alone, one that searches with what
-    comes before it.
-    """
     is_bytes = isinstance(pattern.pattern, bytes)
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE if is_bytes else pattern.flags)
     automaton = Automaton(pattern.flags | (re.ASCII if is_bytes else 0))
@@ -335,10 +305,6 @@ def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> st
 
 
 def _entry(automaton: Automaton, tree: Parsed) -> _Fragment | None:
-    """Return the position before a search may begin: a line end, or no letter.
-
-    Where the pattern says what that is.
-    """
     first = tree[0] if len(tree) else None
     if first is None:
         return None

@@ -64,12 +64,10 @@ spec:
 
 
 def job(name: str, schedule: str, line: str) -> str:
-    """Write a CronJob that runs a line of shell."""
     return JOB.format(name=name, schedule=schedule, line=line)
 
 
 def pair(opens: str, closes: str, targets: str = "helmrelease shop") -> dict[str, str]:
-    """Write the two CronJobs of a window, and what they gate."""
     return {
         "open.yaml": job("open-shop", opens, f"flux resume {targets}"),
         "close.yaml": job("close-shop", closes, f"flux suspend {targets}"),
@@ -80,7 +78,6 @@ def pair(opens: str, closes: str, targets: str = "helmrelease shop") -> dict[str
 def run(
     files: dict[str, str], clusters: str | None = None, hints: Hints | None = None
 ) -> Migration:
-    """Migrate a repository given as texts by path."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             place = Path(folder, path)
@@ -90,27 +87,20 @@ def run(
 
 
 def read(folder: Path, clusters: str | None = None, hints: Hints | None = None) -> Migration:
-    """Migrate a repository of a folder."""
     return migrate(Builds(Checkout.at(folder), builder(), 2), DAY, clusters, hints)
 
 
 @cache
 def builder() -> Builder | None:
-    """Return what builds, which all tests of a process share."""
     return Builder.find()
 
 
 def rules(found: Migration) -> list[str]:
-    """Return the ids of the rules that fired, in the order of the report.
-
-    That a source was taken for this repository by its name is of no interest here.
-    """
     fired = [result.tags["rule"] for result in found.results]
     return [rule for rule in fired if rule != "source-assumed"]
 
 
 def expected(case: Path) -> dict[str, bytes]:
-    """Return what is expected of a fixture: every file by path, and the report."""
     folder = case / "expected"
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -120,13 +110,11 @@ def expected(case: Path) -> dict[str, bytes]:
 
 
 def outcome(case: Path) -> dict[str, bytes]:
-    """Return what comes of a fixture."""
     found = read(case / "repository")
     return {**found.files, "report.txt": text(found).encode()}
 
 
 def carry_out(folder: Path, steps: Iterable[Step]) -> None:
-    """Do in a repository what a migration says: whole files, objects, and what names these."""
     every = set(steps)
     named = {step for step in every if step.text.startswith("take out ")}
     # From the last line to the first, so that no number changes before it is used.
@@ -147,7 +135,6 @@ def carry_out(folder: Path, steps: Iterable[Step]) -> None:
 
 
 def _take_out(path: Path, words: Iterable[str]) -> None:
-    """Leave out the entries and patches of a kustomization, or a Flux one, that have a word."""
     documents = list(yaml.safe_load_all(path.read_text()))
     for document in documents:
         for part in (document, document.get("spec", {})):
@@ -157,7 +144,6 @@ def _take_out(path: Path, words: Iterable[str]) -> None:
 
 
 def main() -> int:
-    """Write what is expected of every fixture."""
     for case in sorted(FIXTURES.iterdir()):
         shutil.rmtree(case / "expected", ignore_errors=True)
         for name, content in outcome(case).items():

@@ -16,7 +16,6 @@ SCREEN = 24  # lines
 
 @pytest.fixture
 def clone(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
-    """A clone, with the files as they are here."""
     command = [tool("git"), "clone", "--quiet", "--shared", ROOT, tmp_path / "clone"]
     subprocess.run(command, check=True)
     for name in ("Makefile", ".ci/demo.py"):
@@ -25,7 +24,6 @@ def clone(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
 
 
 def make(folder: Path, *arguments: str) -> str:
-    """Run make, and return what it prints."""
     command = ["make", f"PYTHON={sys.executable}", *arguments]
     done = subprocess.run(
         command,
@@ -40,10 +38,6 @@ def make(folder: Path, *arguments: str) -> str:
 
 
 def outside_make() -> dict[str, str]:
-    """Return the environment without what the make has set that runs these tests.
-
-    Else the make of a test would tell where it is, and take `TESTS=…` for its own.
-    """
     given = re.findall(r"(?:^|\s)(\w+)=", os.environ.get("MAKEFLAGS", ""))
     return {
         name: text
@@ -54,7 +48,6 @@ def outside_make() -> dict[str, str]:
 
 @pytest.mark.slow  # sets up an environment
 def test_the_demonstration_is_one_screen(clone: Path) -> None:
-    """The calendar first, then names; all that was built is in a file; no tool is installed."""
     shown = make(clone, "demo").replace("setting up .cache/demo\n", "")
     assert shown.startswith("$ krm-windows calendar examples/no-deploy-friday/")
     assert len(shown.splitlines()) <= SCREEN

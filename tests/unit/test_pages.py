@@ -19,7 +19,6 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 def committed() -> list[Path]:
-    """Return every page that git knows or would take."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found = [ROOT / path for path in listed.stdout.splitlines()]
@@ -31,14 +30,12 @@ PAGES = committed()
 
 
 def tokens(page: Path) -> Iterator[Token]:
-    """Yield the tokens of a page, those inside of lines included."""
     for token in MARKDOWN.parse(page.read_text()):
         yield token
         yield from token.children or ()
 
 
 def links(page: Path) -> Iterator[str]:
-    """Yield where the links and pictures of a page lead."""
     for token in tokens(page):
         target = token.attrGet("href") or token.attrGet("src")
         if target is not None:
@@ -50,7 +47,6 @@ def links(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """Return what can be linked to in a page: its headings, as GitHub names them."""
     found: Counter[str] = Counter()
     names = set()
     parsed = MARKDOWN.parse(page.read_text())
@@ -64,13 +60,11 @@ def anchors(page: Path) -> set[str]:
 
 
 def target(page: Path, link: str) -> Path:
-    """Return the file or directory that a link of a page leads to."""
     path = unquote(urlsplit(link).path)
     return (page.parent / path).resolve() if path else page
 
 
 def test_no_link_is_dead() -> None:
-    """A link into the repository has a file, and the heading that it names; others have TLS."""
     for page, link in ((each, link) for each in PAGES for link in links(each)):
         parts = urlsplit(link)
         if parts.scheme in ("http", "https", "mailto"):
@@ -85,7 +79,6 @@ def test_no_link_is_dead() -> None:
 
 
 def test_every_block_of_yaml_and_json_can_be_read() -> None:
-    """It may be a part of a file, and is one that a parser takes."""
     for page, token in ((each, token) for each in PAGES for token in tokens(each)):
         if token.type == "fence" and token.info == "yaml":
             assert list(yaml.safe_load_all(token.content)) != [None], page
@@ -97,12 +90,10 @@ CODE = re.compile(r"`[^`]*`")
 
 
 def cells(row: str) -> int:
-    """Return how many cells a row of a table has."""
     return CODE.sub(lambda code: code[0].replace("|", ""), row).replace("\\|", "").count("|") - 1
 
 
 def test_every_row_has_the_cells_of_its_head() -> None:
-    """A parser leaves out what is too much, and fills up what is missing, without a word."""
     for page, token in ((each, token) for each in PAGES for token in tokens(each)):
         if token.type == "table_open" and token.map:
             lines = page.read_text().splitlines()[slice(*token.map)]

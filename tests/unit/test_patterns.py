@@ -14,7 +14,6 @@ GLOBS = st.text("ab*[?]", max_size=6)
 
 
 def meant(pattern: str, text: str) -> bool:
-    """What a glob means, in the words of `re`: fit for the short texts of a test alone."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
 
 
@@ -42,7 +41,6 @@ def test_no_glob_is_tried_twice(pattern: str, text: str) -> None:
 
 
 def test_a_glob_that_is_longer_than_any_path_matches_nothing() -> None:
-    """It is not compiled."""
     assert patterns.matches("*" * patterns.LONGEST, "a")
     assert not patterns.matches("*" * (patterns.LONGEST + 1), "a")
 
@@ -59,5 +57,4 @@ def test_a_glob_that_is_longer_than_any_path_matches_nothing() -> None:
     ],
 )
 def test_names_are_matched_as_in_a_shell(pattern: str, name: str, *, expected: bool) -> None:
-    """With classes, and one character for a question mark."""
     assert patterns.is_named(pattern, name) == expected

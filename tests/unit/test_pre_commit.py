@@ -20,7 +20,6 @@ HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 def test_a_hook_of_the_repository_is_a_command(hook: dict[str, str]) -> None:
-    """It has what pre-commit demands of one, and the page names it."""
     program, command, *_ = hook["entry"].split()
     assert program == "krm-windows"
     assert command in COMMANDS
@@ -40,14 +39,12 @@ def test_a_hook_of_the_repository_is_a_command(hook: dict[str, str]) -> None:
     ],
 )
 def test_the_hook_checks_files_that_are_named_as_policies(path: str, *, is_policy: bool) -> None:
-    """A NetworkPolicy is none; whoever has another name says so with `files`."""
     [check] = [hook for hook in HOOKS if hook["entry"].endswith(" check")]
     assert bool(re.search(check["files"], path)) is is_policy
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 def test_a_hook_runs_nothing_of_the_checkout(hook: dict[str, str], tmp_path: Path) -> None:
-    """Neither a module nor a program, and by no setting of Git; a name of a file is no option."""
     given = {
         "krm-windows-check": ["windows/policy.yaml", "--output=json/policy.yaml"],
         "krm-windows-render": ["windows/policy.yaml", "--output-dir=rendered"],

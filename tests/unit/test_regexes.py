@@ -21,31 +21,25 @@ from krm_windows.policy.parts import Leaf
 CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 ANCHORED = frozenset({"match", "fullmatch"})
 # What they compile, by an argument; the names of those that take none are enough.
-MADE: dict[str, dict[str, Iterable[object]]] = {
-    "krm.outline": {"_dash": range(3)},
-}
+MADE: dict[str, dict[str, Iterable[object]]] = {"krm.outline": {"_dash": range(3)}}
 
 
 def short(module: ModuleType) -> str:
-    """Return a module's name without the package's."""
     return module.__name__.removeprefix("krm_windows.")
 
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """Import every module."""
     names = (found.name for found in pkgutil.walk_packages(krm_windows.__path__, "krm_windows."))
     return tuple(importlib.import_module(name) for name in names if not name.endswith("__main__"))
 
 
 @cache
 def tree(module: ModuleType) -> ast.Module:
-    """Return what a module says."""
     return ast.parse(Path(str(module.__file__)).read_text())
 
 
 def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
-    """Yield each call of `re`, its name, and whether it is made when the module is imported."""
     inside = {
         id(node)
         for function in ast.walk(tree(module))
@@ -61,7 +55,6 @@ def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
 
 @cache
 def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Return every pattern that is at the top of a module, in tuples, tables and types too."""
     found: dict[int, tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]] = {}
     for module in modules():
         for name, value in vars(module).items():
@@ -78,7 +71,6 @@ def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
 
 
 def defines(module: ModuleType, name: str) -> bool:
-    """Whether a module gives a name its value itself."""
     targets = (node for node in tree(module).body if isinstance(node, ast.Assign | ast.AnnAssign))
     return any(
         isinstance(each, ast.Name) and each.id == name
@@ -89,7 +81,6 @@ def defines(module: ModuleType, name: str) -> bool:
 
 
 def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[bytes]]:
-    """Yield the patterns in a value: itself, or in what it consists of."""
     if isinstance(value, re.Pattern):
         yield value
     elif depth < 6:
@@ -108,10 +99,6 @@ def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[byt
 
 @cache
 def methods() -> dict[str, set[str]]:
-    """Return what is called of each name: `match` of `_WORD` in `_WORD.match(…)`.
-
-    In `lines.BREAK.match(…)` the name is the last one.
-    """
     found: dict[str, set[str]] = {}
     for module in modules():
         for node in ast.walk(tree(module)):
@@ -137,10 +124,6 @@ def methods() -> dict[str, set[str]]:
 
 
 def searches(module: str, name: str) -> bool:
-    """Whether a pattern is ever searched for.
-
-    One without uses of its own is in a table, whose uses are `pattern`'s.
-    """
     local = (
         methods().get(f"{module}.{name}") or methods().get(name)
         if name.isupper() or name.startswith("_")
@@ -155,18 +138,12 @@ def searches(module: str, name: str) -> bool:
 
 
 def test_patterns_are_found() -> None:
-    """The tests below speak of all of them: those in tables and in types too."""
     names = {f"{module}.{name}" for module, name, _ in compiled()}
     assert len(compiled()) > 80
-    assert {
-        "policy.fields.Image",
-        "policy.schedules._ODD",
-        "policy.moments.SHAPES",
-    } <= names
+    assert {"policy.fields.Image", "policy.schedules._ODD", "policy.moments.SHAPES"} <= names
 
 
 def test_a_pattern_is_linear() -> None:
-    """As its structure shows, in the way in which it is used."""
     for module, name, pattern in compiled():
         assert fault(pattern, searches=searches(module, name)) is None, f"{module}.{name}"
 
@@ -200,7 +177,6 @@ QUICK_TO_FIND = r"""
     ids=["linear", "slow", "slow to find", "quick to find"],
 )
 def test_what_is_not_linear_is_found(patterns: str, *, searches: bool, is_linear: bool) -> None:
-    """Loops in loops, beside each other, and such as share a character."""
     for pattern in patterns.split():
         found = fault(re.compile(pattern), searches=searches)
         assert (found is None) is is_linear, pattern

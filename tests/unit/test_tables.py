@@ -40,13 +40,11 @@ TESTS = "\n".join(path.read_text() for path in sorted((ROOT / "tests").rglob("te
 
 @pytest.mark.parametrize("row", gateable.TABLE, ids=lambda row: row.kind)
 def test_a_kind_has_a_fixture_and_an_end_to_end_test(row: gateable.Gateable) -> None:
-    """What is emitted for it is compared with a golden file, and the real API server is asked."""
     lacks = list(missing_of_a_kind(row))
     assert not lacks, "\n".join(lacks)
 
 
 def missing_of_a_kind(row: gateable.Gateable) -> Iterator[str]:
-    """Yield all that a kind still lacks, each with what to do."""
     config = (FIXTURES / "every-kind/config.yaml").read_text()
     if f"kind: {row.kind}\n" not in config:
         yield f"{row.kind} is no target in tests/fixtures/every-kind/config.yaml: add one"
@@ -67,7 +65,6 @@ def missing_of_a_kind(row: gateable.Gateable) -> Iterator[str]:
 
 
 def cluster_kinds() -> dict[str, set[str]]:
-    """Return the kinds of the test on the cluster, with the arguments that a row names."""
     tree = ast.parse((ROOT / "tests/cluster/test_kinds.py").read_text())
     found = {}
     for call in ast.walk(tree):
@@ -81,7 +78,6 @@ CLUSTER_KINDS = cluster_kinds()
 
 
 def test_a_refused_kind_has_a_fixture() -> None:
-    """The reason is printed, and compared."""
     config = (FIXTURES / "refused-kinds/config.yaml").read_text()
     for kind, _ in gateable.REFUSED:
         wanted = f"{kind} is no target in tests/fixtures/refused-kinds/config.yaml: add one"
@@ -89,7 +85,6 @@ def test_a_refused_kind_has_a_fixture() -> None:
 
 
 def test_a_form_of_a_moment_has_a_test_of_what_it_means() -> None:
-    """That the examples are read, and shown, is tested with all of them; here, what comes of it."""
     where = "`test_a_beginning` or `test_an_end` of tests/unit/policy/test_moments.py"
     for shape in moments_page.SHAPES:
         wanted = f"no example of the form {shape.name!r} is in {where}: add one"
@@ -101,7 +96,6 @@ def test_a_form_of_a_moment_has_a_test_of_what_it_means() -> None:
 
 
 def test_a_rule_has_a_test() -> None:
-    """By a folder of its name, of what fires and of what nearly does; or a test that names it."""
     for rule in (rule.id for rule in RULES):
         folders = (FIXTURES / "rules" / rule, FIXTURES / "repositories" / rule)
         is_named = f'"{rule}"' in TESTS or f"rules.{rule.replace('-', '_').upper()}" in TESTS
@@ -111,7 +105,6 @@ def test_a_rule_has_a_test() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_a_test_and_a_page(command: str) -> None:
-    """A page shows how it is called; a test calls it."""
     wanted = f"EXAMPLES in krm_windows/cli/examples.py has no row for {command}: add one"
     assert command in EXAMPLES, wanted
     # A module cannot have the name of a keyword.
@@ -126,13 +119,11 @@ def test_a_command_has_a_test_and_a_page(command: str) -> None:
 
 @pytest.mark.parametrize("name", calendar.FORMATS)
 def test_a_calendar_format_has_a_test_and_a_page(name: str) -> None:
-    """The page lists what each is good for."""
     lacks = list(missing_of_a_calendar_format(name))
     assert not lacks, "\n".join(lacks)
 
 
 def missing_of_a_calendar_format(name: str) -> Iterator[str]:
-    """Yield all that a calendar format still lacks, each with what to do."""
     if f"| `{name}` |" not in page("how-to/see-what-opens-when.md"):
         yield f"the table of docs/how-to/see-what-opens-when.md has no `{name}`: add a row"
     is_imported = re.search(rf"krm_windows\.preview(?: import [^\n]*)?\b{name}\b", TESTS)
@@ -146,7 +137,6 @@ def missing_of_a_calendar_format(name: str) -> Iterator[str]:
 def test_a_calendar_format_is_escaped_for_its_own_medium(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A plain text is escaped for terminals, and so are its own line ends."""
     policy = str(ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml")
     assert main(["calendar", policy, "--from", "2026-11-02", "-o", name]) == 0
     wanted = f"what {name} needs itself is escaped: return `Escaped` from a module of `escape`"
@@ -155,7 +145,6 @@ def test_a_calendar_format_is_escaped_for_its_own_medium(
 
 @pytest.mark.parametrize("name", formats.FORMATS)
 def test_a_report_format_has_a_test_and_a_page(name: str) -> None:
-    """Of `check`, for people and for machines."""
     [listed] = re.findall(r"^\| `-o ([a-z\\|]+)`", page("how-to/check-in-ci.md"), re.MULTILINE)
     wanted = f"the table of docs/how-to/check-in-ci.md has no `-o {name}`: add it"
     assert name in listed.split("\\|"), wanted
@@ -175,19 +164,16 @@ ROOMS = re.findall(
 
 
 def test_every_module_of_the_page_about_rooms_exists() -> None:
-    """The page names no module that was renamed or removed."""
     for room, text in ROOMS:
         named = {part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")}
         assert {room, *named} - NO_MODULES <= MODULES
 
 
 def page(name: str) -> str:
-    """Return a page below docs/."""
     return (ROOT / "docs" / name).read_text()
 
 
 def emitted_kinds() -> set[str]:
-    """Return the kinds of the objects that `emit` writes, which are literals there."""
     found = set(KINDS)
     for path in sorted((ROOT / "krm_windows/emit").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -39,7 +39,6 @@ FAULTY = (
 
 
 def built(zone: str, opens: str, closes: str) -> list[str]:
-    """Build a policy with edges that act in a zone; return the errors' fields and messages."""
     head = POLICY[: POLICY.index("    office:")].replace("Europe/Berlin", zone)
     window = (
         f"    w: {{opens: {json.dumps(opens)}, closes: {json.dumps(closes)}}}\n"
@@ -62,12 +61,10 @@ def built(zone: str, opens: str, closes: str) -> list[str]:
     ],
 )
 def test_what_no_clock_change_touches_is_kept(zone: str, opens: str, closes: str) -> None:
-    """Another day of the week, another hour, a zone without clock changes."""
     assert built(zone, opens, closes) == []
 
 
 def test_a_missing_hour_is_skipped_and_a_repeated_one_fires_twice() -> None:
-    """Both are reported, each with its first date and how often it comes."""
     skipped, repeated = built("Europe/Berlin", "Sun 02:30", "Sun 22:00")
     assert skipped.startswith(
         "spec.windows.w.opens: cannot be kept: the CronJob controller also fires the edge at Sun "
@@ -90,7 +87,6 @@ def test_a_missing_hour_is_skipped_and_a_repeated_one_fires_twice() -> None:
     ],
 )
 def test_faults_of_the_controller_are_known(zone: str, opens: str, first: str) -> None:
-    """Where clocks change at midnight, or by half an hour, it loses the whole day."""
     [line] = built(zone, opens, "Tue 17:00")
     assert line.startswith(
         "spec.windows.w.opens: cannot be kept: the CronJob controller skips the edge at "
@@ -99,19 +95,12 @@ def test_faults_of_the_controller_are_known(zone: str, opens: str, first: str) -
 
 
 def test_a_clock_change_may_bring_two_edges_close() -> None:
-    """An hour and a bit on the wall clock are minutes.
-
-    A Job that starts late would undo the next edge.
-    """
+    """A Job that starts late would undo the next edge."""
     [line] = built("Europe/Berlin", "Sun 03:03", "Sun 01:57")
     assert line.startswith("spec.windows: have edges at Sun 2026-03-29 01:57 and 6 minutes later")
 
 
 def window(opens: str, ends: str, zone: str) -> Plan | None:
-    """Compile a policy with one window and edges that act.
-
-    None where they are refused for another reason.
-    """
     head = POLICY[: POLICY.index("  windows:")].replace("Europe/Berlin", zone)
     text = f"{head}  actuator: {{type: Kubectl}}\n  windows: {{w: {{opens: {opens}, {ends}}}}}\n"
     policy = load(KubeObject.parse(text.encode()).node).policy
@@ -131,10 +120,6 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
 def test_a_fault_is_reported_if_and_only_if_there_is_one(
     zone: str, days: str, hour: int, ends: str
 ) -> None:
-    """Over two years, the controller does what the evaluator says, or it is refused.
-
-    Compared firing by firing.
-    """
     plan = window(f"{days} {hour:02}:15", ends, zone)
     assume(plan is not None)
     assert plan

@@ -32,14 +32,12 @@ Blocked = Callable[[dict[str, str]], list[str]]
 
 
 def ours(kind: str = "rbac.authorization.k8s.io/v1 RoleBinding", namespace: str = "shop") -> str:
-    """Return an object with the label of a policy."""
     version, name = kind.split()
     metadata = f"{{name: x, namespace: {namespace}, labels: {{{POLICY}}}}}"
     return f"apiVersion: {version}\nkind: {name}\nmetadata: {metadata}\n---\n"
 
 
 def foreign() -> str:
-    """Return the same of nobody's policy."""
     return ours().replace(f"labels: {{{POLICY}}}", "labels: {}")
 
 
@@ -49,8 +47,6 @@ RULE = ours("monitoring.coreos.com/v1 PrometheusRule", "flux-system")
 
 @pytest.fixture
 def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
-    """Give what is said of the objects of a repository that keep a new cluster from coming up."""
-
     def check(files: dict[str, str]) -> list[str]:
         lay(tmp_path, files)
         found = checked(tmp_path, capsys)
@@ -132,7 +128,6 @@ def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
     ],
 )
 def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocked) -> None:
-    """It is an error, once for all objects of one need."""
     (message,) = blocked(files)
     assert "creates" in message
     assert "on a new cluster" in message
@@ -209,5 +204,4 @@ def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocke
     ],
 )
 def test_what_windows_need_is_there(files: dict[str, str], blocked: Blocked) -> None:
-    """Nothing is said."""
     assert blocked(files) == []

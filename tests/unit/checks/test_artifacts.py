@@ -31,7 +31,6 @@ PICTURE = {
 
 @pytest.fixture(autouse=True)
 def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some of it is built by it."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 

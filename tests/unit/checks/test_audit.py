@@ -45,14 +45,12 @@ OVERRIDES = (
 
 
 def some(entries: tuple[str, ...], least: int = 0) -> st.SearchStrategy[str]:
-    """Draw some entries of a map."""
     return st.sets(st.sampled_from(entries), min_size=least).map(
         lambda chosen: f"{{{', '.join(sorted(chosen))}}}"
     )
 
 
 def facts(fields: str, years: int = 2, zone: str = "Europe/Berlin") -> Facts:
-    """Compile a policy and take its facts from 2027 on."""
     head = HEAD.replace("Europe/Berlin", zone)
     policy = load(KubeObject.parse(f"{head}{fields}\n".encode()).node).policy
     assert policy
@@ -61,7 +59,6 @@ def facts(fields: str, years: int = 2, zone: str = "Europe/Berlin") -> Facts:
 
 
 def joined(segments: list[Segment]) -> list[tuple[datetime, datetime]]:
-    """Give begin and end of what is closed; segments that touch are one."""
     spans: list[tuple[datetime, datetime]] = []
     for each in segments:
         if not each.open and spans and spans[-1][1] == each.begins:
@@ -72,7 +69,6 @@ def joined(segments: list[Segment]) -> list[tuple[datetime, datetime]]:
 
 
 def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
-    """Audit a policy; return rule, path and message of each finding."""
     policy = KubeObject.parse(f"{HEAD}{fields}\n".encode())
     [report] = audit.reports(policy, no_resources, Choice(), scope)
     return [
@@ -83,7 +79,6 @@ def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 
 
 @pytest.mark.parametrize(("first", "said"), [(date(2034, 12, 30), False), (date(2035, 1, 1), True)])
 def test_the_table_ends(*, first: date, said: bool) -> None:
-    """Two years before, for that is when somebody still has time to render anew."""
     assert any("table-ends" in each for each in found(WEEK, Scope(first))) is said
 
 
@@ -101,7 +96,6 @@ def test_the_table_ends(*, first: date, said: bool) -> None:
 def test_facts_are_those_of_the_timeline(
     windows: str, freezes: str, overrides: str, early: str, zone: str
 ) -> None:
-    """What opens, what is closed for long and what lies around freezes, segment by segment."""
     fields = (
         f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n"
         f"  closesEarly: {early}"
@@ -123,10 +117,6 @@ def test_facts_are_those_of_the_timeline(
 @pytest.mark.parametrize("freeze", mostly_slow(["2026-01-01", "2032-12-20"], every=2))
 @pytest.mark.slow  # some years of them
 def test_windows_every_few_minutes(freeze: str) -> None:
-    """Ten years of windows of some days a month, with a freeze that keeps all shut.
-
-    Or with one that takes some weeks.
-    """
     fields = (
         "  windows: {w: {opens: '*/10 * 1-7 * *', duration: 5m}}\n"
         f"  freezes: {{f: {{starts: '{freeze}', "
@@ -251,11 +241,9 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
     ],
 )
 def test_nothing_to_say(fields: str) -> None:
-    """What is as it seems is no finding."""
     assert found(fields) == []
 
 
 def test_a_closure_that_began_before_is_seen_whole() -> None:
-    """The audit may begin in the middle of it."""
     frozen = f"{WEEK}\n  freezes: {{f: {{starts: '2026-12-01', ends: '2027-01-10', reason: r}}}}"
     assert [line.partition(" ")[0] for line in found(frozen)] == ["closed-long"]

@@ -29,7 +29,6 @@ FROM_2027 = Scope(date(2027, 1, 1))
 
 
 def fired(rule: Rule, name: str) -> set[str]:
-    """Audit a document of a rule, and give the ids of the rules that it breaks."""
     document = FIXTURES / rule.id / f"{name}.yaml"
     policy = KubeObject.parse(document.read_bytes())
     [report] = audit.reports(policy, no_resources, Choice(), FROM_2027)
@@ -38,16 +37,13 @@ def fired(rule: Rule, name: str) -> set[str]:
 
 @pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.id)
 def test_a_rule_fires_alone(rule: Rule) -> None:
-    """The policy breaks this rule and no other."""
     assert fired(rule, "fires") == {rule.id}
 
 
 @pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.id)
 def test_a_rule_nearly_fires(rule: Rule) -> None:
-    """The smallest change makes the policy right."""
     assert fired(rule, "nearly") == set()
 
 
 def test_constants_are_named_as_their_rules() -> None:
-    """Every rule that the audit names is in the table under its own id."""
     assert {rule.id for rule in AUDIT_RULES} == {name.lower().replace("_", "-") for name in NAMED}

@@ -35,7 +35,6 @@ PLAN = Plan(
 
 
 def config_map(value: str) -> Manifest:
-    """Return a ConfigMap with one value."""
     metadata = {
         "name": "gate",
         "namespace": "flux-system",
@@ -46,17 +45,14 @@ def config_map(value: str) -> Manifest:
 
 
 def annotated(manifest: Manifest) -> int:
-    """Return how many bytes of annotations an object has after `kubectl apply`."""
     return capacity.annotated(manifest, capacity.size(manifest))
 
 
 def of_bytes(wanted: int, measure: Callable[[Manifest], int]) -> Manifest:
-    """Return a ConfigMap of which a function measures so many bytes."""
     return config_map("x" * (wanted - measure(config_map(""))))
 
 
 def said(*manifests: Manifest, plan: Plan = PLAN) -> list[str]:
-    """Return what is said of objects."""
     return [result.message for result in capacity.too_large(plan, manifests)]
 
 
@@ -74,17 +70,13 @@ def said(*manifests: Manifest, plan: Plan = PLAN) -> list[str]:
     ],
 )
 def test_bytes_are_those_of_kubernetes(value: str, size: int) -> None:
-    """Go writes JSON so that it could be in HTML.
-
-    kubectl keeps it so, with its annotations beside it.
-    """
+    """Go writes JSON so that it could be in HTML."""
     assert capacity.size(config_map(value)) - capacity.size(config_map("")) == size
     empty = config_map("")
     assert annotated(empty) == len("a" + "bc") + 48 + capacity.size(empty) + 1
 
 
 def test_what_kubectl_keeps_in_an_annotation() -> None:
-    """To the byte: 262,144 are taken, one more is not."""
     assert said(of_bytes(262_144, annotated)) == []
     [message] = said(of_bytes(262_145, annotated))
     assert message.startswith(
@@ -95,13 +87,11 @@ def test_what_kubectl_keeps_in_an_annotation() -> None:
 
 
 def plan_of(targets: int) -> Plan:
-    """Return a plan with so many targets."""
     found = tuple(APPS._replace(name=f"application-{number:06}") for number in range(targets))
     return PLAN._replace(timetable=PLAN.timetable._replace(targets=found))
 
 
 def test_thousands_of_targets_fit() -> None:
-    """As docs/reference/limits.md says, in each object."""
     assert said(*objects(plan_of(3800)), plan=plan_of(3800)) == []
     messages = said(*objects(plan_of(17_000)), plan=plan_of(17_000))
     assert re.search(
@@ -131,7 +121,6 @@ POLICIES: list[dict[str, str]] = [
 
 
 def test_the_page_says_what_fits() -> None:
-    """Not more than fits, nor much less; and the size of the program, a few KiB more or less."""
     page = (ROOT / "docs/reference/limits.md").read_text()
     sizes = re.findall(r"(\d+) KiB\b", page.partition("The gate program takes")[2])
     rows = re.findall(r"(?m)^\| (?:plain|with `).* \| ([\d,]+) \| ([\d,]+) \|$", page)
@@ -149,20 +138,17 @@ def test_the_page_says_what_fits() -> None:
 
 
 def fits(plan: Plan, targets: int, length: int) -> bool:
-    """Say whether so many targets with names of a length fit in a policy."""
     found = (APPS._replace(name=f"{number:0{length}}") for number in range(targets))
     plan = plan._replace(timetable=plan.timetable._replace(targets=tuple(found)))
     return not said(*objects(plan), plan=plan)
 
 
 def built(**fields: str) -> Answer:
-    """Build a policy with these fields."""
     return call(wire(config=spec(**fields)), LOG_TO_STDERR="true")
 
 
 @pytest.mark.parametrize("field", ["freezes", "overrides"])
 def test_it_is_an_error_of_the_build(field: str) -> None:
-    """Whatever most of it comes from; nothing is emitted."""
     begins = "starts: 2026-12-24T08:00, ends: 2026-12-26T08:00"
     state = "state: Open, " if field == "overrides" else ""
     entries = ", ".join(

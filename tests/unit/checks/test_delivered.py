@@ -43,13 +43,11 @@ NOTE = "kustomize.toolkit.fluxcd.io/"
 
 @pytest.fixture(autouse=True)
 def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it is about overlays."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
 @pytest.fixture(scope="module")
 def windows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the windows of a policy as `render` writes them."""
     folder = tmp_path_factory.mktemp("windows")
     (folder / "policy.yaml").write_text(policy())
     assert main(["render", str(folder / "policy.yaml"), "--output-dir", str(folder / "out")]) == 0
@@ -58,8 +56,6 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def judged(windows: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
-    """Check a repository with rendered windows; give rule, file and the text from its place on."""
-
     def check(files: dict[str, str]) -> Found:
         usual = {
             FLUX: kustomization("windowed"),
@@ -111,7 +107,6 @@ COMPONENT = {
 
 
 def of_flux(field: str) -> str:
-    """Return the Flux Kustomization that delivers the windows, with a field of its own."""
     if field.startswith("prune"):
         return kustomization("windows").replace("prune: true", field)
     return kustomization("windows", f"  {field}\n")
@@ -155,7 +150,6 @@ def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged
 def test_a_field_of_a_kustomization_above(
     place: str, field: str, line: str, judged: Judged
 ) -> None:
-    """In the one that lists the windows, or in one above that."""
     texts = {"overlay": "resources: [../windows]\n", "outer": "resources: [../overlay]\n"}
     texts[place] += f"{field}\n"
     files = {f"{name}/kustomization.yaml": text for name, text in texts.items()}
@@ -195,7 +189,6 @@ def test_a_field_of_a_kustomization_above(
     ),
 )
 def test_what_leaves_the_windows_as_they_are(field: str, judged: Judged) -> None:
-    """Nothing is said of it."""
     assert judged({WINDOWS: of_flux(field)}) == []
 
 
@@ -224,7 +217,6 @@ def test_layers_that_leave_the_windows_as_they_are(fields: str, judged: Judged) 
 
 
 def test_a_label_of_kustomize_in_place_of_ours(judged: Judged) -> None:
-    """By its name `managedByLabel` changes no object: it is found by what it does."""
     files = {
         OVERLAY: "resources: [../windows]\nbuildMetadata: [managedByLabel]\n",
         WINDOWS: kustomization("windows", path="./overlay"),
@@ -249,7 +241,6 @@ def test_windows_that_are_applied_in_part(judged: Judged, windows: dict[str, str
 def test_of_several_fields_that_may_do_it_each_is_named(
     tmp_path: Path, judged: Judged, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Which of them does it is for a person to see."""
     files = {
         OVERLAY: f"resources: [../windows]\npatches: [{SUSPEND}]\n",
         WINDOWS: kustomization("windows", f"  images: [{IMAGE}]\n", path="./overlay"),
@@ -265,7 +256,6 @@ def test_of_several_fields_that_may_do_it_each_is_named(
     ("spec", "line"), [("suspend: true", "suspend: true"), ("suspend: false", None)]
 )
 def test_what_delivers_the_delivery(spec: str, line: str | None, judged: Judged) -> None:
-    """A suspended ancestor stops all changes below; that it leaves its own objects is its own."""
     files = {
         WINDOWS: kustomization("parent", f"  {spec}\n").replace("prune: true", "prune: false"),
         "parent/windows.yaml": kustomization("windows"),
@@ -279,7 +269,6 @@ def test_what_delivers_the_delivery(spec: str, line: str | None, judged: Judged)
 def test_a_kustomization_that_flux_does_not_apply(
     note: str, *, fires: bool, judged: Judged
 ) -> None:
-    """Its parent leaves it out, so on a new cluster there are no windows."""
     noted = kustomization("windows").replace(
         "flux-system}", f"flux-system, annotations: {{{NOTE}{note}}}}}", 1
     )
@@ -288,7 +277,6 @@ def test_a_kustomization_that_flux_does_not_apply(
 
 
 def test_a_suspended_source(judged: Judged) -> None:
-    """No change of the windows is fetched."""
     assert judged({"clusters/north/source.yaml": f"{SOURCE}  suspend: true\n"}) == [
         ("delivery-field", "clusters/north/source.yaml", "suspend: true")
     ]
@@ -338,14 +326,12 @@ def test_what_a_source_leaves_out(field: str, rule: str | None, judged: Judged) 
 def test_what_a_sourceignore_leaves_out(
     file: str, text: str, *, fires: bool, judged: Judged
 ) -> None:
-    """The Kustomization fails by it."""
     found = [each for each, _, _ in judged({file: text}) if each != "policy-file-alone"]
     assert found == ["build-failed"] * fires
 
 
 @pytest.mark.parametrize("value", ["true", "false"])
 def test_a_target_that_a_layer_above_suspends(value: str, judged: Judged) -> None:
-    """It is said at the target."""
     patch = f"- {{op: add, path: /spec/suspend, value: {value}}}"
     listed = LISTED + f"patches:\n- target: {{name: windowed}}\n  patch: '{patch}'\n"
     [(rule, file, _)] = judged({ROOT: listed})
@@ -381,10 +367,7 @@ def test_a_delivery_whose_dependency_needs_a_target_to_be_ready(
 def test_a_target_that_delivers_the_delivery(
     spec: str, inner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Under `Wait` it is never opened, for only the windows would, and they come by it.
-
-    By itself, or by what they depend on.
-    """
+    """Under `Wait` it is never opened, for only the windows would, and they come by it."""
     (tmp_path / "policy.yaml").write_text(policy(spec=spec))
     render = ["render", str(tmp_path / "policy.yaml"), "--output-dir", str(tmp_path / "windows")]
     assert main(render) == 0
@@ -412,7 +395,6 @@ def test_a_target_that_delivers_the_delivery(
     ("place", "rule"), [("chart", "policy-file-alone"), ("", "windows-unapplied")]
 )
 def test_windows_in_a_chart(place: str, rule: str, judged: Judged, windows: dict[str, str]) -> None:
-    """No chart is rendered, so what a release makes of them is said to be unknown."""
     chart = {"chart/Chart.yaml": "name: chart\n"} if place else {"chart/other.yaml": "a: b\n"}
     moved = {name.replace("windows/", "chart/templates/"): text for name, text in windows.items()}
     unlisted = {WINDOWS: config_map("nothing"), **dict.fromkeys(windows, "")}
@@ -453,7 +435,6 @@ def test_a_patch_of_a_flux_instance(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """It changes what syncs the cluster, which is in no file: it is said at the instance."""
     kind, path, value = patch.replace("NOTE", f"{NOTE}reconcile").split(maxsplit=2)
     instance = INSTANCE.replace("KIND", kind).replace("PATH", path).replace("VALUE", value)
     files = {
@@ -482,7 +463,6 @@ def test_a_delivery_that_waits_for_what_its_windows_close(chain: str, judged: Ju
 
 @pytest.mark.parametrize("target", ["kubeConfig: {secretRef: {name: spoke}}", "interval: 1m"])
 def test_windows_for_another_cluster(target: str, judged: Judged) -> None:
-    """They are right where their targets are applied to that cluster, too."""
     files = {
         FLUX: kustomization("spoke", f"  {target}\n"),
         "spoke/windowed.yaml": kustomization("windowed"),
@@ -493,7 +473,6 @@ def test_windows_for_another_cluster(target: str, judged: Judged) -> None:
 
 
 def test_what_was_edited_after_it_was_rendered(judged: Judged, windows: dict[str, str]) -> None:
-    """No layer does it: the object itself says that Flux leaves it as it is."""
     file = next(name for name in windows if name.startswith("windows/configmap"))
     edited = windows[file].replace(
         f"{NOTE}substitute: disabled", f"{NOTE}substitute: disabled\n    {NOTE}ssa: Ignore"
@@ -505,7 +484,6 @@ def test_what_was_edited_after_it_was_rendered(judged: Judged, windows: dict[str
 def test_a_fleet_of_overlays_is_as_it_was_rendered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The patches that are rendered for a cluster change the base, and are no layer of others."""
     lay(
         tmp_path,
         {

@@ -23,7 +23,6 @@ spec:
 
 
 def gating(kind: str, namespace: str, name: str) -> list[Target]:
-    """Return one target."""
     group = KUSTOMIZE if kind == "Kustomization" else SOURCE
     return [
         Target(group=group, resource=f"{kind.lower()}s", kind=kind, namespace=namespace, name=name)
@@ -31,7 +30,6 @@ def gating(kind: str, namespace: str, name: str) -> list[Target]:
 
 
 def fired(text: str, targets: list[Target]) -> list[tuple[str, str]]:
-    """Return rule and field of each finding."""
     found = delivery.hindered(KubeObject.parse(text.encode()), targets)
     return [(result.tags["rule"], result.field.path) for result in found if result.field]
 
@@ -40,7 +38,6 @@ def fired(text: str, targets: list[Target]) -> list[tuple[str, str]]:
     ("field", "value"), [("suspend", "true"), ("prune", "false"), ("targetNamespace", "shop")]
 )
 def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
-    """Each is named, and the opposite is fine."""
     assert fired(f"{DELIVERING}  {field}: {value}\n", []) == [("delivery-field", f"spec.{field}")]
     assert fired(f"{DELIVERING}  suspend: false\n  prune: true\n", []) == []
 
@@ -54,5 +51,4 @@ def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
     ],
 )
 def test_nothing_in_the_chain_may_be_gated(target: tuple[str, str, str], field: str) -> None:
-    """The Kustomization itself, its source and what it waits for."""
     assert fired(DELIVERING, gating(*target)) == [("self-lock", field)]

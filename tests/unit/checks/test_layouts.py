@@ -29,13 +29,11 @@ SEEN = {
 
 @pytest.fixture(autouse=True)
 def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """They have overlays."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
 @pytest.mark.parametrize("layout", SEEN)
 def test_there_is_no_false_alarm(layout: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither an error nor a warning."""
     options = ["-o", "json", "--no-cache", "--strict", "--source", "flux-system=."]
     assert main(["check", "--repo", str(LAYOUTS / layout), *options]) == 0
     results = json.loads(capsys.readouterr().out)["results"]
@@ -44,7 +42,6 @@ def test_there_is_no_false_alarm(layout: str, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("layout", SEEN)
 def test_everything_is_followed(layout: str) -> None:
-    """Every Kustomization of both clusters with its objects, and the policy in both."""
     tree = Checkout.at(LAYOUTS / layout)
     builder = Builder.find()
     found = survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 1))

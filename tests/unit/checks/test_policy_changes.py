@@ -21,7 +21,6 @@ RULES = [rules.FORMER_NAME, rules.TARGET_DROPPED]
 
 
 def fired(rule: Rule, name: str) -> list[str]:
-    """Compare a document's two policies; give the ids of the rules that the change breaks."""
     old, new = documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes())
     _, results = successions(Source(old), Source(new), None)
     return [result.tags["rule"] for result in results]
@@ -29,18 +28,15 @@ def fired(rule: Rule, name: str) -> list[str]:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_fires_alone(rule: Rule) -> None:
-    """The change breaks this rule and no other."""
     assert fired(rule, "fires") == [rule.id]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_nearly_fires(rule: Rule) -> None:
-    """The smallest addition makes the change right."""
     assert fired(rule, "nearly") == []
 
 
 def test_what_was_held_open_leaves_nothing_shut() -> None:
-    """`state: Open` is what one sets before removing a policy."""
     target = Target(group="g", resource="things", kind="Thing", namespace="default", name="one")
     old = zoned.timetable(policy="default/old", time_zone="UTC", targets=(target,))
     new = zoned.timetable(policy="default/new", time_zone="UTC")

@@ -26,7 +26,6 @@ OTHER = "clusters/north/other.yaml"
 
 
 def release(name: str = "web", spec: str = "interval: 1h") -> str:
-    """Return a HelmRelease."""
     return f"""\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
@@ -37,7 +36,6 @@ spec: {{{spec}}}
 
 
 def releases(*names: str, more: str = "") -> str:
-    """Return a policy that gates HelmReleases."""
     return policy("[live]", spec=more).replace(
         "{kind: Kustomization, names: [live]}",
         f"{{kind: HelmRelease, names: [{', '.join(names)}]}}",
@@ -48,8 +46,6 @@ def releases(*names: str, more: str = "") -> str:
 def messages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], tool: Callable[[str], Path]
 ) -> Messages:
-    """Check a change of a repository, and give what is said of removed targets."""
-
     def check(
         before: Files, after: Files, *options: str, at: str = CLOSED, rule: str = "target-removed"
     ) -> list[str]:
@@ -72,12 +68,10 @@ def messages(
 
 
 def without(files: Files, *paths: str, **changed: str) -> Files:
-    """Return files without some."""
     return {path: text for path, text in files.items() if path not in paths} | changed
 
 
 def test_what_stays_and_when_it_would_not(messages: Messages) -> None:
-    """The objects, and the next opening in the policy's zone."""
     after = without(BEFORE, "apps/a.yaml", "apps/b.yaml") | {FLUX: LIVE, POLICY: REST}
     [message] = messages(BEFORE, after)
     assert "Kustomization flux-system/apps is removed" in message
@@ -136,7 +130,6 @@ DROPPED: dict[str, tuple[Files, Files, str]] = {
 def test_what_no_policy_opens_any_more(
     before: Files, after: Files, found: str, messages: Messages
 ) -> None:
-    """The policy is removed, or a target of it: what is closed stays so for ever."""
     said = messages(before, after, rule="target-dropped")
     if not found:
         assert said == []
@@ -148,7 +141,6 @@ def test_what_no_policy_opens_any_more(
 
 
 def test_each_cluster_that_loses_its_policy_is_named(messages: Messages) -> None:
-    """The other one keeps it."""
     south = {
         "clusters/south/flux.yaml": LIVE + APPS,
         "clusters/south/policy.yaml": policy("[apps]"),
@@ -288,7 +280,6 @@ def test_removed(before: Files, after: Files, found: list[str], messages: Messag
 
 @pytest.mark.parametrize("table", ["{}", '{"windows": 1}', '{"timeZone": []}', "[", '"x"'])
 def test_a_timetable_that_is_none_stops_nothing(table: str, messages: Messages) -> None:
-    """Whoever writes the repository may write anything into what seems to be rendered."""
     rendered = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: window-gate\n"
         "  namespace: flux-system\n  labels: {krm-windows.dev/policy: flux-system.window}\n"

@@ -41,6 +41,5 @@ spec:
     ],
 )
 def test_the_line_of_a_field(path: str, number: int) -> None:
-    """Counted from 1 in the whole file, comments and other documents above it included."""
     [_, policy] = documents(FILE.encode())
     assert line(policy, path) == number

@@ -27,11 +27,6 @@ BOTH = {"live/live.yaml": config_map("l"), "windowed/windowed.yaml": config_map(
 
 @pytest.fixture
 def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
-    """Check a repository made of texts.
-
-    Gives each rule that fired, with the name of what it is about.
-    """
-
     def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
         lay(tmp_path, {**BOTH, **files})
         found = {
@@ -45,7 +40,6 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
 
 def noted(note: str) -> str:
-    """Return a ConfigMap with an annotation of kustomize-controller."""
     return config_map("both").replace(
         "---", f"  annotations: {{kustomize.toolkit.fluxcd.io/{note}}}\n---"
     )
@@ -53,7 +47,6 @@ def noted(note: str) -> str:
 
 @pytest.mark.parametrize("note", ["ssa: IfNotPresent", "ssa: Ignore", "reconcile: disabled"])
 def test_what_is_not_overwritten_is_not_shared(note: str, judged: Judged) -> None:
-    """One of the two leaves it as the other has it."""
     assert (
         judged(PAIR | {"live/both.yaml": config_map("both"), "windowed/both.yaml": noted(note)})
         == set()
@@ -61,7 +54,6 @@ def test_what_is_not_overwritten_is_not_shared(note: str, judged: Judged) -> Non
 
 
 def test_two_kustomizations_of_one_policy_share(judged: Judged) -> None:
-    """They change together; whether they should is not a matter of windows."""
     both = policy("[live, windowed]")
     files = {
         "windows/policy.yaml": both,
@@ -82,7 +74,6 @@ def test_two_kustomizations_of_one_policy_share(judged: Judged) -> None:
 def test_objects_of_two_clusters_are_two(
     other: str, found: set[tuple[str, str]], judged: Judged
 ) -> None:
-    """A hub and its spokes have a namespace of the same name each."""
     remote = "  kubeConfig: {secretRef: {name: spoke}}\n"
     hub = kustomization("live") + kustomization("windowed", remote)
     both = {"live/both.yaml": config_map("both"), "windowed/both.yaml": config_map("both")}
@@ -92,7 +83,6 @@ def test_objects_of_two_clusters_are_two(
 
 
 def test_names_that_only_the_cluster_knows_are_not_compared(judged: Judged) -> None:
-    """Each Kustomization may give the variable another value."""
     name = config_map("${APP}")
     assert judged(PAIR | {"live/both.yaml": name, "windowed/both.yaml": name}) == set()
 
@@ -113,10 +103,7 @@ def test_a_move_is_judged_by_what_opens_later(
     tmp_path: Path,
     tool: Callable[[str], Path],
 ) -> None:
-    """Pruning leaves what another owner's labels are on by then.
-
-    So only a later owner is too late.
-    """
+    """So only a later owner is too late."""
     before, after = move.split()
     policies = {
         "windows/policy.yaml": policy(),
@@ -185,10 +172,6 @@ def test_what_delivers_the_policy_may_hang_on_what_it_gates(judged: Judged) -> N
 
 
 def test_what_is_suspended_reads_no_variables_anew(judged: Judged) -> None:
-    """A gated Kustomization takes its variables when it opens, wherever they change.
-
-    A live one takes old ones.
-    """
     variables = "  postBuild: {{substituteFrom: [{{kind: ConfigMap, name: {}}}]}}\n"
     flux = kustomization("live", variables.format("windowed")) + kustomization(
         "windowed", variables.format("live")
@@ -201,14 +184,12 @@ def test_what_is_suspended_reads_no_variables_anew(judged: Judged) -> None:
 
 @pytest.mark.parametrize("version", ['"*"', '">=1.0.0"', "1.2", "~1.2.3", "1.x", "1.2.3 - 2"])
 def test_a_range_of_versions_moves(version: str, judged: Judged) -> None:
-    """Any version that is not exactly one."""
     chart = f"{{chart: a, version: {version}, sourceRef: {{kind: HelmRepository, name: charts}}}}"
     text = RELEASE.format(f"chart: {{spec: {chart}}}")
     assert judged(PAIR | {"windowed/release.yaml": text}) == {("release-moves", "r")}
 
 
 def test_a_gated_release_does_not_move(judged: Judged) -> None:
-    """The policy gates it beside the Kustomization that delivers it."""
     chart = "{chart: a, version: 1.x, sourceRef: {kind: HelmRepository, name: charts}}"
     text = RELEASE.format(f"chart: {{spec: {chart}}}")
     both = policy().replace("]}]\n", "]}, {kind: HelmRelease, names: [r]}]\n")
@@ -236,7 +217,6 @@ def test_a_target_in_another_namespace_is_said(
 def test_one_source_that_moves_is_one_finding(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However many releases use it; the list of them is among the tags."""
     chart = "{kind: OCIRepository, name: charts}"
     releases = "".join(
         RELEASE.format(f"chartRef: {chart}").replace("name: r", f"name: r{number}")
@@ -259,7 +239,6 @@ def test_one_source_that_moves_is_one_finding(
 def test_a_source_that_is_not_followed_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However many Kustomizations apply it."""
     lost = "".join(kustomization(f"tenant-{number}", source="tenants") for number in range(4))
     lay(tmp_path, BOTH | {FLUX: TWO + lost, "windows/policy.yaml": policy()})
     found, _ = checked(tmp_path, capsys)
@@ -283,7 +262,6 @@ OTHER = policy("[live]", name="other", spec=RELEASED)
 def test_one_policy_a_target(
     north: str, south: str, found: set[tuple[str, str]], judged: Judged
 ) -> None:
-    """Wherever in the repository the policies of a cluster are; one may not release it, either."""
     files = {
         FLUX: TWO,
         "clusters/north/policies/window.yaml": policy(),
@@ -298,7 +276,6 @@ def test_one_policy_a_target(
 def test_of_an_object_that_was_patched_no_file_says_otherwise(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is found of all of it is about no field that its file could have another value of."""
     other = kustomization("other").replace("{kind: GitRepository,", "{kind: Bucket,")
     assert "Bucket" in other
     patch = json.dumps([{"op": "add", "path": "/spec/wait", "value": True}])

@@ -39,14 +39,12 @@ HOME = ("--source", "flux-system=.")
 
 @pytest.fixture(autouse=True)
 def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A remote base needs it."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
 def found(
     folder: Path, *options: str, capsys: pytest.CaptureFixture[str]
 ) -> list[dict[str, object]]:
-    """Check a repository and give the results."""
     main(["check", "--repo", str(folder), "-o", "json", "--no-cache", *options])
     printed = capsys.readouterr()
     assert not printed.err
@@ -55,7 +53,6 @@ def found(
 
 
 def fired(rule: Rule, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    """Check a repository of a rule, one with a past from the past on; give the rules that fired."""
     folder = FIXTURES / rule.id / name
     options = [] if rule is rules.SOURCE_ASSUMED else [*HOME]
     if (folder / "before").is_dir():
@@ -70,7 +67,6 @@ def fired(rule: Rule, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def changed(folder: Path, repository: Path) -> Path:
-    """Make a git repository whose commit is `before` and whose files are `after`."""
     shutil.copytree(folder / "before", repository)
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     for command in (
@@ -86,7 +82,6 @@ def changed(folder: Path, repository: Path) -> Path:
 
 
 def check_place(result: dict[str, object]) -> None:
-    """A result names a file that exists, a line in it, and what to do."""
     path, tags = result["file"]["path"], result["tags"]  # type: ignore[index]
     lines = Path(path).read_text().splitlines()
     assert 1 <= int(tags["line"]) <= len(lines)
@@ -97,7 +92,6 @@ def check_place(result: dict[str, object]) -> None:
 def test_a_rule_fires_alone(
     rule: Rule, tool: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The repository breaks this rule and no other."""
     assert tool("git")
     assert fired(rule, "fires", tmp_path, capsys) - BESIDE.get(rule.id, set()) == {rule.id}
 
@@ -106,12 +100,10 @@ def test_a_rule_fires_alone(
 def test_a_rule_nearly_fires(
     rule: Rule, tool: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The smallest change makes the repository right."""
     assert tool("git")
     assert fired(rule, "nearly", tmp_path, capsys) - BESIDE.get(rule.id, set()) == set()
 
 
 def test_every_rule_has_both_repositories_and_every_folder_a_rule() -> None:
-    """A rule without a repository that fires it may be dead, a folder without a rule is."""
     folders = {path.name: {each.name for each in path.iterdir()} for path in FIXTURES.iterdir()}
     assert folders == {rule.id: {"fires", "nearly"} for rule in (*SHARED, *OWN)}

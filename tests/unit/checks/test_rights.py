@@ -26,8 +26,6 @@ ELSEWHERE = ELSEWHERE.replace(
 
 @pytest.fixture
 def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
-    """Check a repository made of texts, and give the rules about rights that fired."""
-
     def check(files: dict[str, str], *options: str) -> list[str]:
         lay(tmp_path, {"windowed/windowed.yaml": config_map("w"), **BESIDE, **files})
         found = [each["tags"]["rule"] for each in checked(tmp_path, capsys, *options)]
@@ -37,7 +35,6 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
 
 def delivered(spec: str = "", **more: str) -> dict[str, str]:
-    """Return a repository whose tenant's Kustomization has these fields."""
     return {
         FLUX: kustomization("windowed") + kustomization("tenant", spec, **more),
         TENANT: ELSEWHERE,
@@ -77,7 +74,6 @@ TENANTS = {
 
 @pytest.mark.parametrize("files", TENANTS.values(), ids=TENANTS)
 def test_a_tenant_is_not_believed(files: dict[str, str], judged: Judged) -> None:
-    """However it is one; and whoever runs the cluster may allow it."""
     assert "target-elsewhere" in judged(files)
     assert "target-elsewhere" in judged(files, "--allow-cross-namespace", "other")
     assert "target-elsewhere" not in judged(
@@ -87,17 +83,12 @@ def test_a_tenant_is_not_believed(files: dict[str, str], judged: Judged) -> None
 
 @pytest.mark.parametrize("account", ["", "  serviceAccountName: kustomize-controller\n"])
 def test_the_platform_is_believed(account: str, judged: Judged) -> None:
-    """Its own Kustomizations may deliver a policy that reaches elsewhere.
-
-    With a Flux that is locked down, too.
-    """
     assert judged(delivered(account)) == []
 
 
 def test_a_policy_has_to_say_so(
     judged: Judged, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Without the field it is wrong, whoever delivers it."""
     silent = ELSEWHERE.replace("  crossNamespaceTargets: Allow\n", "")
     judged({**delivered(), TENANT: silent})
     assert main(["check", str(tmp_path / TENANT)]) == 1
@@ -105,7 +96,6 @@ def test_a_policy_has_to_say_so(
 
 
 def test_what_was_rendered_shows_whether_it_is_held(judged: Judged) -> None:
-    """Both kinds have to be in what is applied, with the policy's label."""
     items = call(wire(config=policy())).objects
     rendered = {FLUX: kustomization("windowed")}
 

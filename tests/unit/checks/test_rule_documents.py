@@ -41,7 +41,6 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_NEEDS_NETWORK.id}} | {
 
 
 def _days(times: re.Match[str]) -> str:
-    """Return the table of a policy that is open but for a freeze, as lines of its JSON."""
     begins, ends = map(datetime.fromisoformat, times.groups())
     freeze = Window(Kind.FREEZE, "christmas", begins, ends, "Quiet")
     form = dump(Timetable("a/b", "Europe/Berlin", outside_windows="Open", freezes=(freeze,)))
@@ -50,10 +49,6 @@ def _days(times: re.Match[str]) -> str:
 
 
 def document(rule: Rule, name: str) -> str:
-    """Return the text of a rule's document, with the program, and the table of its days.
-
-    It is empty where there is none.
-    """
     path = FIXTURES / rule.id / f"{name}.yaml"
     text = path.read_text() if path.exists() else ""
     text = _OPEN_BUT_FOR.sub(_days, text)
@@ -80,10 +75,6 @@ STREAM_RULES = [rule for rule in DOCUMENTED if document(rule, "fires").startswit
 
 
 def fired(rule: Rule, name: str) -> set[str]:
-    """Call the function on a document, or `render` for a rule of its own.
-
-    Gives the rules that fired.
-    """
     if rule is not rules.RENDER_READ_ONLY:
         said = call(document(rule, name), LOG_TO_STDERR="true").err
         return set(re.findall(r"\(([a-z-]+)\)$", said, re.MULTILINE))
@@ -95,18 +86,15 @@ def fired(rule: Rule, name: str) -> set[str]:
 
 @pytest.mark.parametrize("rule", STREAM_RULES, ids=lambda rule: rule.id)
 def test_a_rule_fires_alone(rule: Rule) -> None:
-    """The document breaks this rule and no other."""
     assert fired(rule, "fires") - BESIDE.get(rule.id, set()) == {rule.id}
 
 
 @pytest.mark.parametrize("rule", STREAM_RULES, ids=lambda rule: rule.id)
 def test_a_rule_nearly_fires(rule: Rule) -> None:
-    """The smallest change makes the document right."""
     assert fired(rule, "nearly") - BESIDE.get(rule.id, set()) == set()
 
 
 def test_every_rule_has_both_documents_and_every_folder_a_rule() -> None:
-    """A rule without a document that fires it may be dead, a folder without a rule is."""
     found = {
         path.name: {document.name for document in path.iterdir()} for path in FIXTURES.iterdir()
     }

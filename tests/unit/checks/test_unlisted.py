@@ -67,7 +67,6 @@ def test_kustomizations_that_nothing_found_applies(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each directory is named with the option that checks it, and with it all are read."""
     lay(tmp_path, SYNC | {"web/c.yaml": config_map("web"), "shop/c.yaml": config_map("shop")})
     lay(tmp_path, files)
     assert main(["check", "--repo", str(tmp_path), "--no-cache"]) == 0
@@ -86,7 +85,6 @@ def test_kustomizations_that_nothing_found_applies(
 def test_a_single_cluster_that_somebody_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """How much was read is said, and nothing of the rest."""
     lay(tmp_path, SYNC | {"flux/web.yaml": WEB, "web/c.yaml": config_map("web")})
     arguments = ["check", "--repo", str(tmp_path), "--no-cache", "--clusters", "clusters/north"]
     assert main(arguments) == 0

@@ -29,14 +29,12 @@ CONFIG = spec(
 
 @pytest.fixture
 def items() -> list[Item]:
-    """What the function yields."""
     answer = call(wire(APPS, WEB, config=CONFIG))
     assert answer.code == 0, answer.err
     return answer.objects
 
 
 def found(items: list[Item], config: str = CONFIG) -> set[str]:
-    """Verify a stream and return the rules that fired."""
     stream = [KubeObject.from_value(item) for item in items]
     return {
         result.tags["rule"]
@@ -45,21 +43,14 @@ def found(items: list[Item], config: str = CONFIG) -> set[str]:
 
 
 def of(items: list[Item], *kinds: str) -> list[Item]:
-    """Return the items of some kinds."""
     return [item for item in items if item["kind"] in kinds]
 
 
 def drop(kind: str) -> Layer:
-    """Remove every object of a kind."""
     return lambda items: [items.remove(item) for item in of(items, kind)]
 
 
 def move(namespace: str) -> Layer:
-    """Do what `namespace:` of a kustomization does to what is ours.
-
-    It does so to everything it knows.
-    """
-
     def layer(items: list[Item]) -> None:
         for item in of(
             items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"
@@ -72,7 +63,6 @@ def move(namespace: str) -> Layer:
 
 
 def prefix(items: list[Item]) -> None:
-    """Do what `namePrefix:` of a kustomization does, references included."""
     for item in of(items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"):
         item["metadata"]["name"] = f"north-{item['metadata']['name']}"
         for subject in [
@@ -86,15 +76,12 @@ def prefix(items: list[Item]) -> None:
 
 
 def pods(items: list[Item]) -> list[dict]:
-    """Return the Pod of every Job and CronJob."""
     jobs = [item["spec"] for item in of(items, "Job")]
     jobs += [item["spec"]["jobTemplate"]["spec"] for item in of(items, "CronJob")]
     return [job["template"]["spec"] for job in jobs]
 
 
 def change(kind: str, *path: object, to: object) -> Layer:
-    """Set a field of every object of a kind."""
-
     def layer(items: list[Item]) -> None:
         for item in of(items, kind):
             place = item
@@ -108,7 +95,6 @@ def change(kind: str, *path: object, to: object) -> Layer:
 
 
 def widen(items: list[Item]) -> None:
-    """Add a rule to a Role."""
     rule = {
         "apiGroups": [""],
         "resources": ["secrets"],
@@ -119,7 +105,6 @@ def widen(items: list[Item]) -> None:
 
 
 def unname(items: list[Item]) -> None:
-    """Let a Role speak of every object."""
     del of(items, "Role")[0]["rules"][0]["resourceNames"]
 
 
@@ -182,7 +167,6 @@ IN_IMAGE = spec(
 
 @pytest.mark.parametrize("config", [CONFIG, IN_IMAGE], ids=["ConfigMap", "Image"])
 def test_the_program_is_where_the_policy_has_it(config: str) -> None:
-    """What was rendered with the other of the two is stale; the function puts it right."""
     [other] = {CONFIG, IN_IMAGE} - {config}
     rendered = call(wire(APPS, WEB, config=other)).objects
     assert found(rendered, config) == {"stale"}
@@ -219,10 +203,6 @@ EXTRAS = CONFIG.replace(
     ids=lambda value: "" if callable(value) else " ".join(sorted(value)) or "nothing",
 )
 def test_a_layer_above_extras(layer: Layer, rules: set[str]) -> None:
-    """They name the account and the CronJobs inside of texts.
-
-    There no layer above may rename them.
-    """
     answer = call(wire(APPS, WEB, config=EXTRAS))
     assert answer.code == 0, answer.err
     items = answer.objects
@@ -231,10 +211,6 @@ def test_a_layer_above_extras(layer: Layer, rules: set[str]) -> None:
 
 
 def test_a_lost_configmap_of_two(items: list[Item]) -> None:
-    """The ConfigMap for kube-state-metrics is not taken for that of the gate.
-
-    Nor the other way round.
-    """
     metrics = call(wire(APPS, WEB, config=EXTRAS)).objects
     gate, other = of(metrics, "ConfigMap")
     metrics.remove(gate)
@@ -246,7 +222,6 @@ def test_a_lost_configmap_of_two(items: list[Item]) -> None:
 
 
 def test_another_policy_than_the_one_that_was_built(items: list[Item]) -> None:
-    """An edit of the policy after the build is found, times and targets alike."""
     assert found(items, CONFIG.replace("Thu 17:00", "Thu 18:00")) == {"stale", "emitted-missing"}
     assert "rights-missing" in found(items, CONFIG.replace("- old", "- older"))
     assert found(items, CONFIG.replace("name: week", "name: month")) == {"not-run"}
@@ -273,7 +248,6 @@ HOOKED = (
 
 @pytest.fixture
 def hooked() -> list[Item]:
-    """What the function yields of a policy with hooks and Events."""
     answer = call(wire(APPS, WEB, config=HOOKED))
     assert answer.code == 0, answer.err
     return answer.objects
@@ -296,10 +270,6 @@ def hooked() -> list[Item]:
     ],
 )
 def test_hooks_and_events(hooked: list[Item], layer: Layer, rules: set[str] | None) -> None:
-    """Their rights lie in their namespaces and are no more than that.
-
-    Their Jobs are those of the policy.
-    """
     layer(hooked)
     assert found(hooked, HOOKED) == (
         {"rights-missing", "rights-excess"} if rules is None else rules
@@ -307,8 +277,4 @@ def test_hooks_and_events(hooked: list[Item], layer: Layer, rules: set[str] | No
 
 
 def test_hooks_that_are_gone(hooked: list[Item]) -> None:
-    """A build from before they were taken out grants too much.
-
-    It holds a program that is not the policy's.
-    """
     assert found(hooked, CONFIG) == {"stale", "rights-excess"}

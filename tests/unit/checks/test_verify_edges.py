@@ -10,10 +10,6 @@ CONFIG = POLICY + "  actuator: {type: Kubectl}\n"
 
 
 def verified(change: tuple[str, str] = ("", "")) -> list[str]:
-    """Build, change the output, verify it.
-
-    Returns the rules that fired beside the word on the actuator.
-    """
     built = call(wire(APPS, config=CONFIG)).out.decode()
     assert change[0] in built
     items = ResourceList.read(built.replace(*change).encode()).items
@@ -22,7 +18,6 @@ def verified(change: tuple[str, str] = ("", "")) -> list[str]:
 
 
 def test_what_was_built_is_in_order() -> None:
-    """Though there is neither a ConfigMap nor a timetable."""
     assert verified() == []
 
 
@@ -50,5 +45,4 @@ def test_what_was_built_is_in_order() -> None:
     ids=["schedule", "value", "target", "suspended", "account"],
 )
 def test_a_change_in_a_layer_above_is_found(change: tuple[str, str], rules: list[str]) -> None:
-    """Whatever the edge then does, it is not what was reviewed."""
     assert verified(change) == rules

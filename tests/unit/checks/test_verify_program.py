@@ -7,7 +7,6 @@ from krm_windows.krm import KubeObject, ResourceList
 
 
 def verified(old: str, new: str) -> list[str]:
-    """Build, change a text of the output, verify it; return what was found."""
     built = call(wire(APPS, config=POLICY)).out.decode()
     assert old in built
     items = ResourceList.read(built.replace(old, new).encode()).items
@@ -17,7 +16,6 @@ def verified(old: str, new: str) -> list[str]:
 
 
 def test_an_edited_program_is_stale() -> None:
-    """As is one of another release, which may not read this timetable."""
     [line] = verified("def decide(", "def decided(")
     assert (
         "contains the gate of another release (gate.timetable.py differ): run the function again"

@@ -14,10 +14,6 @@ from krm_windows.escape import icalendar as escape_icalendar
 
 
 def test_every_hidden_character_is_shown() -> None:
-    """As Unicode has them, in the version of this Python.
-
-    Controls, formats, surrogates, private use, separators.
-    """
     found = [
         f"U+{number:04X}"
         for number in range(sys.maxunicode + 1)
@@ -29,7 +25,6 @@ def test_every_hidden_character_is_shown() -> None:
 
 
 def test_what_can_be_seen_stays() -> None:
-    """Letters, marks, digits, signs and spaces of every script, each behind a letter."""
     seen = [
         f"U+{number:04X} {unicodedata.name(chr(number), '')}"
         for number in range(sys.maxunicode + 1)
@@ -84,7 +79,6 @@ def test_a_page_is_escaped_once(name: str) -> None:
 
 
 def test_long_lines_are_cut() -> None:
-    """Both ends stay, and what is left out is counted."""
     assert escape.line("a" * 4000) == "a" * 4000
     cut = escape.line("b" + "a" * 4000 + "c")
     assert cut.startswith("ba")
@@ -94,13 +88,11 @@ def test_long_lines_are_cut() -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_json_is_lossless(name: str) -> None:
-    """Whatever is shown by its code is the same character to a program."""
     assert json.loads(escape.json_line({TEXTS[name]: "\udcff"})) == {TEXTS[name]: "\udcff"}
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_code_of_markdown_is_code(name: str) -> None:
-    """However many backticks there are in a text, and in a table too."""
     parser = MarkdownIt("gfm-like")
     for shown in (markdown.code(TEXTS[name]), markdown.cell(TEXTS[name])):
         [token] = parser.parseInline(shown)
@@ -109,7 +101,6 @@ def test_code_of_markdown_is_code(name: str) -> None:
 
 
 def test_code_keeps_its_rim() -> None:
-    """Backticks and spaces at its ends, and nothing at all."""
     for text in ("a", "`", "``a`", " a ", " a", "a` "):
         [token] = MarkdownIt().parseInline(markdown.code(text))
         assert [child.content for child in token.children or []] == [text]
@@ -118,7 +109,6 @@ def test_code_keeps_its_rim() -> None:
 
 
 def test_commands_of_github() -> None:
-    """A value ends no property, no command and no line."""
     made = actions.command("error", {"file": "a,line=1::x\n"}, "b%0A\n::error::c\r")
     assert made == "::error file=a%2Cline=1%3A%3Ax::b%250A\\n::error::c\\x0d"
 
@@ -129,14 +119,12 @@ def test_values_of_icalendar() -> None:
 
 
 def test_rules_of_prometheus() -> None:
-    """A text is no template, no quote ends, no sign is a pattern."""
     assert prometheus.template("{{ x }}") == '{{"{{"}} x }}'
     assert prometheus.text('a"\\\n') == '"a\\"\\\\\\n"'
     assert prometheus.pattern("a.b|c*") == "a[.]b[|]c[*]"
 
 
 def test_a_line_of_signs_alone_is_folded_somewhere() -> None:
-    """Though none of them is a letter or digit."""
     lines = escape_icalendar.page(["-" * 200]).split("\r\n")
     assert all(len(line) <= 75 for line in lines)
     assert "".join(line.removeprefix(" ") for line in lines) == "-" * 200

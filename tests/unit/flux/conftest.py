@@ -18,8 +18,6 @@ from krm_windows.system.kustomize import Builder
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write files below a directory of their own, and give the tree; `-> path` is a link."""
-
     def written(files: dict[str, str]) -> Checkout:
         for path, text in files.items():
             place = tmp_path / "tree" / path
@@ -35,7 +33,6 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Builder:
-    """kustomize."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent))
     found = Builder.find()
     assert found
@@ -44,11 +41,6 @@ def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Bui
 
 @pytest.fixture
 def follow(write: Write) -> Followed:
-    """Follow the clusters of a tree, with what builds it where that is installed.
-
-    `sources` is what `--source` says.
-    """
-
     def followed(files: dict[str, str], *sources: str, hints: Hints | None = None) -> Survey:
         tree = write(files)
         builder = Builder.find()

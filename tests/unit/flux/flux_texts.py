@@ -16,15 +16,11 @@ HOME = "flux-system=."
 
 
 class Write(Protocol):
-    """Writes files, and gives the tree."""
-
     def __call__(self, files: dict[str, str]) -> Checkout:
         """Write them."""
 
 
 class Followed(Protocol):
-    """Follows the clusters of the files, with what `--source` says."""
-
     def __call__(self, files: dict[str, str], *sources: str, hints: Hints | None = None) -> Survey:
         """Follow them; `hints` have the addresses of the repository."""
 
@@ -32,7 +28,6 @@ class Followed(Protocol):
 def kustomization(
     name: str, spec: str = "", *, path: str | None = None, source: str = "flux-system"
 ) -> str:
-    """Return a Flux Kustomization."""
     return f"""\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -46,7 +41,6 @@ spec:
 
 
 def config_map(name: str = "settings", namespace: str = "shop") -> str:
-    """Return a ConfigMap."""
     return (
         f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: {namespace}\n"
         "---\n"
@@ -54,7 +48,6 @@ def config_map(name: str = "settings", namespace: str = "shop") -> str:
 
 
 def policy(targets: str = "[windowed]", *, name: str = "window", spec: str = "") -> str:
-    """Return a WindowPolicy of some Kustomizations."""
     return f"""\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
@@ -67,7 +60,6 @@ spec:
 
 
 def lay(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files below a directory."""
     for path, text in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -77,12 +69,10 @@ def lay(folder: Path, files: Mapping[str, str]) -> None:
 def checked(
     folder: Path, capsys: pytest.CaptureFixture[str], *options: str
 ) -> list[dict[str, Any]]:
-    """Check a repository whose Flux source is the repository itself; return the results."""
     main(["check", "--repo", str(folder), "-o", "json", "--no-cache", "--source", HOME, *options])
     results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["results"]
     return results
 
 
 def names(cluster: Cluster, key: str) -> set[str]:
-    """Return the objects of a Kustomization in a word each."""
     return set(map(str, cluster.kustomizations[f"flux-system/{key}"].objects))

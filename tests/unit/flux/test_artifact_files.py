@@ -12,7 +12,6 @@ from krm_windows.system.checkout import Checkout
 
 
 def source(spec: dict[str, object]) -> Object:
-    """Return a GitRepository."""
     text = {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository"}
     metadata: dict[str, object] = {"name": "a", "namespace": "b"}
     return Object.of(KubeObject.from_value({**text, "metadata": metadata, "spec": spec}))
@@ -57,7 +56,6 @@ def source(spec: dict[str, object]) -> Object:
     ],
 )
 def test_a_pattern(ignore: str, path: str, *, left_out: bool, tmp_path: Path) -> None:
-    """In `spec.ignore`, and in a `.sourceignore` at the top, it means the same."""
     of_spec = ArtifactFiles(Checkout.at(tmp_path), Artifact.of(".", source({"ignore": ignore})))
     assert of_spec.leaves_out(path) == left_out
     (tmp_path / FILE).write_text(ignore)
@@ -79,7 +77,6 @@ def test_a_pattern(ignore: str, path: str, *, left_out: bool, tmp_path: Path) ->
     ],
 )
 def test_files_in_directories_of_a_source(path: str, *, left_out: bool, tmp_path: Path) -> None:
-    """Each counts from its own directory, as far up as the source reaches."""
     lay(
         tmp_path,
         {FILE: "z.yaml", f"deploy/{FILE}": "y.yaml", f"deploy/a/{FILE}": "/x.yaml\nkept.yaml"},

@@ -80,7 +80,6 @@ OVERLAY = {
 
 
 def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]) -> Build:
-    """Build `apps`."""
     builds = Builds(tree, builder, 1)
     request = Request.of("apps", changes)  # type: ignore[arg-type]
     builds.build([request])
@@ -91,10 +90,6 @@ def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]
 def test_files_put_together_are_what_kustomize_puts_together(
     name: str, write: Write, builder: Builder
 ) -> None:
-    """Where a kustomization does no more than that, it is not started.
-
-    Here it is, by a label on all.
-    """
     tree = write(PLAIN[name])
     ours, theirs = built(tree, None), built(tree, builder, labels=[{"pairs": {"a": "b"}}])
     assert ours.objects
@@ -152,7 +147,6 @@ def test_what_kustomize_refuses_is_not_put_together(
     ],
 )
 def test_what_is_empty_needs_no_kustomize(field: str, write: Write, builder: Builder) -> None:
-    """And kustomize takes it as well."""
     tree = write({"apps/kustomization.yaml": f"{field}\n", "apps/a.yaml": config_map("a")})
     ours, theirs = built(tree, None), built(tree, builder, buildMetadata=["originAnnotations"])
     assert ours.notices == theirs.notices == ()
@@ -160,7 +154,6 @@ def test_what_is_empty_needs_no_kustomize(field: str, write: Write, builder: Bui
 
 
 def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:
-    """With the document in it, or the kustomization that generated it."""
     tree = write(OVERLAY)
     locator = Locator(tree)
     found = {item.name: locator.locate(item) for item in built(tree, builder).objects}
@@ -198,7 +191,6 @@ def test_either_program_does(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kubectl where kustomize is not installed."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / name).symlink_to(tool(name))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -208,7 +200,6 @@ def test_either_program_does(
 
 
 def test_without_either_what_is_plain_is_read_and_the_rest_named(write: Write) -> None:
-    """A build that needs kustomize says so."""
     assert built(write(PLAIN["based"]), None).complete
     found = built(write(OVERLAY), None)
     assert [notice.rule.id for notice in found.notices] == ["build-failed"]
@@ -218,7 +209,6 @@ def test_without_either_what_is_plain_is_read_and_the_rest_named(write: Write) -
 def test_what_was_built_is_kept_by_the_content_of_all_that_it_read(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same files are not built again; others, or those of another version, are."""
     files = {"a/kustomization.yaml": b"resources: [a.yaml]\n", "a/a.yaml": config_map("a").encode()}
     cached = Builder.find(Cache(tmp_path / "cache"))
     assert cached
@@ -244,7 +234,6 @@ def _fails(*_: object, **__: object) -> None:
 
 
 def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Builder) -> None:
-    """Not where its copy was."""
     files = {
         "apps/kustomization.yaml": "resources: [../base]\n",
         "base/kustomization.yaml": "resources: [gone.yaml]\n",
@@ -286,7 +275,6 @@ def test_a_file_that_the_sandbox_refuses_is_named(
 
 
 def test_a_file_twice_is_left_to_kustomize(write: Write, builder: Builder) -> None:
-    """It refuses an object that is there already."""
     (notice,) = built(
         write({"apps/a.yaml": config_map("a"), "apps/b.yaml": config_map("a")}), builder
     ).notices
@@ -318,10 +306,7 @@ PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: g
 def test_a_failure_is_remote_only_if_what_failed_is(
     kustomization: str, manifest: str, reported: tuple[str, str], write: Write, builder: Builder
 ) -> None:
-    """A patch may be for what was not fetched.
-
-    A file that cannot be read is one of this repository.
-    """
+    """A file that cannot be read is one of this repository."""
     found = built(
         write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder
     )
@@ -343,14 +328,12 @@ def test_a_failure_is_remote_only_if_what_failed_is(
     ],
 )
 def test_what_is_said_last_is_the_reason(said: str, reported: str) -> None:
-    """The innermost of errors in errors."""
     assert reason(said, 1) == reported
 
 
 def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(
     write: Write, builder: Builder
 ) -> None:
-    """By its path in the repository, not by the one that the directory has for it."""
     files = {
         "base/policy.yaml": policy(),
         "base/kustomization.yaml": "resources: [policy.yaml]\n",
@@ -364,7 +347,6 @@ def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(
 def test_a_policy_of_a_directory_of_plugins_may_be_local_config(
     write: Write, builder: Builder
 ) -> None:
-    """A build leaves such objects out at its end, and runs the plugins of a directory before."""
     local = policy().replace("metadata: {", "metadata: {annotations: {LOCAL: 'true'}, ")
     files = {
         "windows/policy.yaml": local.replace("LOCAL", "config.kubernetes.io/local-config"),
@@ -386,6 +368,5 @@ def test_a_policy_of_a_directory_of_plugins_may_be_local_config(
     ],
 )
 def test_what_differs_has_another_name_in_the_cache(one: Inputs, other: Inputs) -> None:
-    """A link is no file that has its path as content: nobody gets what another tree was built."""
     assert one.digest("v5") != other.digest("v5")
     assert one.digest("v5") == replace(one).digest("v5")

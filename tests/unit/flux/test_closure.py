@@ -13,7 +13,6 @@ BASE = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": confi
 
 
 def test_a_plain_directory_gets_the_kustomization_that_flux_generates(write: Write) -> None:
-    """All manifests below it, and each directory with a kustomization as a whole."""
     files = {
         "one.yaml": config_map("a"),
         "deep/two.yml": config_map("b"),
@@ -45,7 +44,6 @@ BASE_IN_APPS = {f"apps/{path}": text for path, text in BASE.items()}
 )
 @pytest.mark.parametrize("field", ["resources", "components", "bases"])
 def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: str) -> None:
-    """The rest of the build stays as it is."""
     text = f"resources: [../base]\n{field if field != 'resources' else 'bases'}: ['{entry}']\n"
     closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
     assert [notice.line for notice in closure.notices] == [2]
@@ -56,7 +54,6 @@ def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: s
 
 @pytest.mark.parametrize("entry", ["../../outside", "/etc", "../outside"])
 def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, entry: str) -> None:
-    """By its path, or by a link."""
     tree = write(
         BASE
         | {"apps/kustomization.yaml": f"resources: [../base, '{entry}']\n", "outside": "-> /etc"}
@@ -67,7 +64,6 @@ def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, en
 
 
 def test_links_inside_are_followed(write: Write) -> None:
-    """kustomize finds the link, and reads relative paths from where it leads to."""
     tree = write(
         BASE | {"apps/kustomization.yaml": "resources: [link]\n", "apps/link": "-> ../base"}
     )
@@ -87,7 +83,6 @@ def test_of_a_kustomization_the_first_document_counts(write: Write) -> None:
 
 
 def test_a_cycle_ends(write: Write) -> None:
-    """kustomize is left to say so."""
     tree = write(
         {
             "a/kustomization.yaml": "resources: [../b]\n",
@@ -100,7 +95,6 @@ def test_a_cycle_ends(write: Write) -> None:
 
 
 def test_files_of_generators_patches_and_plugins_are_taken_in(write: Write) -> None:
-    """By a path alone or behind a key, in the kustomization or in a file of its own."""
     text = """\
 resources: [../base]
 components: [part]
@@ -131,7 +125,6 @@ def test_a_policy_among_the_plugins_is_read_and_not_run(
     write: Write,
     inline: bool,  # noqa: FBT001
 ) -> None:
-    """What is left is plain."""
     entry = "\n  - |\n    " + policy().replace("\n", "\n    ") if inline else " [policy.yaml]"
     files = {
         "apps/kustomization.yaml": f"resources: [../base]\ntransformers:{entry}\n",
@@ -143,7 +136,6 @@ def test_a_policy_among_the_plugins_is_read_and_not_run(
 
 
 def test_a_directory_of_plugins_with_a_policy_is_read_and_not_run(write: Write) -> None:
-    """One that changes the policy is built alone. Plugins that lead to each other end."""
     files = {
         "apps/kustomization.yaml": "resources: [../base]\ntransformers: [../windows]\n",
         "windows/kustomization.yaml": "resources: [policy.yaml]\ntransformers: [../apps]\n",
@@ -160,7 +152,6 @@ def test_a_directory_of_plugins_with_a_policy_is_read_and_not_run(write: Write) 
 
 
 def test_a_file_that_is_broken_or_no_object_is_named_and_the_rest_stays(write: Write) -> None:
-    """With its line."""
     files = {
         "apps/a.yaml": config_map("a"),
         "apps/b.yaml": "a: {\n\nb\n",

@@ -27,7 +27,6 @@ spec: {path: PATH}
 
 
 def patch(name: str, path: str) -> str:
-    """Return a patch of a Kustomization, which has no source."""
     return PATCH.replace("NAME", name).replace("PATH", path)
 
 
@@ -133,12 +132,10 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
 def test_clusters_are_where_flux_enters(
     files: dict[str, str], directories: list[str], write: Write
 ) -> None:
-    """What a sync says comes first, then the names that people use."""
     assert [each.directory for each in cluster_directories.find(write(files))] == directories
 
 
 def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) -> None:
-    """A hub keeps there what it applies to its spokes, and others what their clusters share."""
     files = {
         "hub/flux.yaml": kustomization("north"),
         "clusters/north/apps/kustomization.yaml": "resources: [../../../deploy]\n",
@@ -159,7 +156,6 @@ def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) 
 
 
 def test_without_any_kustomization_every_directory_may_be_a_cluster(write: Write) -> None:
-    """Nothing shows which of them it is."""
     tree = write({f"clusters/{name}/x/c.yaml": config_map() for name in ("north", "south")})
     named = ["clusters/north", "clusters/south"]
     assert cluster_directories.within(tree, named) == tuple(named)
@@ -167,7 +163,6 @@ def test_without_any_kustomization_every_directory_may_be_a_cluster(write: Write
 
 @pytest.mark.parametrize("place", ["clusters/example", "flux/example", "docs"])
 def test_what_no_artifact_has_is_no_cluster(place: str, write: Write) -> None:
-    """An example for people, wherever it lies; it does not keep the others from being found."""
     files = {
         ".sourceignore": f"/{place}/",
         f"{place}/sync.yaml": kustomization("flux-system", path=f"./{place}"),

@@ -20,7 +20,6 @@ SYNC = SOURCE.format(name="flux-system", url="ssh://git@example.com/fleet.git") 
 
 
 def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> None:
-    """From the cluster's own directory on, which its own Kustomization names."""
     found = follow(
         {
             NORTH: SYNC + kustomization("apps"),
@@ -40,7 +39,6 @@ def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> N
 
 
 def test_clusters_share_builds(write: Write) -> None:
-    """One path is built once, each way in which it is built."""
     clusters = {
         f"clusters/{name}/flux.yaml": kustomization("apps")
         for name in ("east", "north", "south", "west")
@@ -65,10 +63,6 @@ def test_another_source_of_the_same_address_is_this_repository(
     followed: bool,  # noqa: FBT001
     follow: Followed,
 ) -> None:
-    """A second source for what waits is followed, another repository is not.
-
-    Even where the path exists.
-    """
     declared = SYNC + SOURCE.format(name="second", url=url) + kustomization("apps", source="second")
     found = follow({NORTH: declared, "apps/a.yaml": config_map()})
     assert bool(names(found.clusters[0], "apps")) is followed
@@ -83,7 +77,6 @@ def test_another_source_of_the_same_address_is_this_repository(
 def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(
     path: str, rule: str, follow: Followed
 ) -> None:
-    """Flux reads a path as if the repository were all there is."""
     text = kustomization("lost", path=path) + kustomization("apps")
     found = follow({NORTH: text, "apps/a.yaml": config_map(), "out": "-> /etc"})
     assert [(notice.rule.id, notice.about and notice.about.name) for notice in found.notices] == [
@@ -93,7 +86,6 @@ def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(
 
 
 def test_variables_decide_paths_and_names(follow: Followed) -> None:
-    """Those of the Kustomization itself, over those of a ConfigMap that another brings later."""
     variables = (
         '  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}], substitute: {TEAM: "a"}}\n'
     )
@@ -180,10 +172,6 @@ def test_a_text_that_is_yaml_only_when_all_is_replaced_is_read(follow: Followed)
 
 
 def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Followed) -> None:
-    """An encrypted Secret is a Secret, and values are a file of a generator.
-
-    A Component is part of its build.
-    """
     encrypted = (
         "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\n"
         "sops: {version: 3.9.0}\n"
@@ -206,7 +194,6 @@ def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Fo
 
 
 def test_what_is_broken_leaves_the_rest_alone(follow: Followed) -> None:
-    """Each is named with its place; the cluster is not complete."""
     files = {
         NORTH: kustomization("broken") + kustomization("cycle") + kustomization("apps"),
         "broken/kustomization.yaml": "resources: [a.yaml\n",
@@ -269,7 +256,6 @@ def test_a_path_of_an_artifact_is_what_was_copied_there(
 
 
 def test_a_generator_may_be_delivered_by_a_sibling(follow: Followed) -> None:
-    """Which is built after what uses its artifact was met."""
     apps = kustomization("apps", path="./apps", source="apps").replace(
         "GitRepository", "ExternalArtifact"
     )
@@ -285,7 +271,6 @@ def test_a_generator_may_be_delivered_by_a_sibling(follow: Followed) -> None:
 
 
 def test_a_root_is_built_as_its_own_kustomization_changes_it(follow: Followed) -> None:
-    """Its patches may be what gives the children theirs."""
     patch = (
         "  patches:\n    - target: {kind: Kustomization, name: apps}\n"
         "      patch: |\n        - {op: replace, path: /spec/path, value: ./other}\n"

@@ -22,13 +22,11 @@ metadata:
 
 
 def built(name: str, kind: str = "ConfigMap") -> Object:
-    """Return an object as kustomize prints it, made of what is in the file."""
     text = BUILT.format(kind=kind, name=name, note=ORIGIN)
     return Object.of(KubeObject.parse(text.encode()), directory="apps")
 
 
 def test_documents_are_counted(write: Write) -> None:
-    """From 0; one without an object is none."""
     text = f"# Ours.\n---\n{config_map('a')}{config_map('b')}# Nothing.\n---\n{config_map('c')}"
     locator = Locator(write({FILE: text}))
     for number, each in enumerate(written(text.encode(), FILE)):
@@ -50,14 +48,12 @@ def test_documents_are_counted(write: Write) -> None:
     ],
 )
 def test_the_nearest_is_found(write: Write, item: Object, name: str | None) -> None:
-    """By its name, by a part of that, by its kind."""
     text = config_map("api") + config_map("web") + config_map("web-2")
     document = Locator(write({FILE: text})).locate(item).document
     assert (document.name if document else None) == name
 
 
 def test_the_line_decides_between_equal_names(write: Write) -> None:
-    """Where an object was taken from the file as it is."""
     text = config_map("web", "north") + config_map("web", "south")
     locator = Locator(write({FILE: text}))
     north, south = written(text.encode(), FILE)

@@ -19,7 +19,6 @@ KUBECTL = "  actuator: {type: Kubectl, image: 'ghcr.io/fluxcd/flux-cli:v2.7.0'}\
 
 
 def gates(found: Survey) -> list[tuple[str, str, list[str], str | None]]:
-    """Return cluster, policy, targets and deliverer of each gate."""
     return [
         (cluster.name, gate.policy, list(map(str, gate.targets)), gate.delivered_by)
         for cluster in found.clusters
@@ -32,7 +31,6 @@ WINDOWED = ["Kustomization flux-system/windowed"]
 
 @pytest.mark.parametrize("spec", ["", KUBECTL])
 def test_it_is_known_by_what_was_rendered(spec: str, follow: Followed, write: Write) -> None:
-    """By the timetable of `Gate`, by the rights of `Kubectl`; its file counts no second time."""
     tree = write({"windows/policy.yaml": policy(spec=spec)})
     place = f"{tree.root}/clusters/north/windows"
     assert main(["render", f"{tree.root}/windows/policy.yaml", "--output-dir", place]) == 0
@@ -42,7 +40,6 @@ def test_it_is_known_by_what_was_rendered(spec: str, follow: Followed, write: Wr
 
 
 def test_it_is_known_among_the_plugins(follow: Followed) -> None:
-    """Of the build that delivers it."""
     files = {
         "live/kustomization.yaml": "resources: [a.yaml]\ntransformers: [policy.yaml]\n",
         "live/policy.yaml": policy(),
@@ -77,7 +74,6 @@ def test_a_policy_that_is_patched_for_a_cluster_is_what_the_patch_makes_it(
 def test_a_file_that_leads_to_no_cluster_is_the_policy_of_those_that_it_names(
     follow: Followed,
 ) -> None:
-    """It is rendered in CI, and nobody here delivers it."""
     south = {"clusters/south/flux.yaml": kustomization("live")}
     named = policy(spec="  clusters: {north: {interval: 5m}}\n")
     assert gates(follow(REPOSITORY | south | {"windows/policy.yaml": named})) == [
@@ -93,7 +89,6 @@ def test_a_file_that_names_no_cluster_is_the_policy_of_all(follow: Followed) -> 
 
 
 def test_a_policy_that_is_wrong_is_named(follow: Followed) -> None:
-    """`check POLICY` says what is wrong with it."""
     found = follow(REPOSITORY | {"windows/policy.yaml": policy().replace("Mon 08:00", "Mno 08:00")})
     assert [
         (notice.rule.id, "krm-windows check windows/policy.yaml" in notice.message)
@@ -116,7 +111,6 @@ def test_a_policy_of_another_cluster_or_kustomization_is_not_taken_for_loose(
 
 
 def test_clusters_are_distinguished_by_their_paths(write: Write) -> None:
-    """Where their directories have one name; a policy names any part of the path."""
     flux = kustomization("live") + kustomization("windowed")
     tree = write(
         {f"clusters/{name}/flux/flux.yaml": flux for name in ("north", "south")}

@@ -39,7 +39,6 @@ UNREAD = ("a+", "(a|b)", "^a$", "[ab]", r"a\.b", "a*", "a?")
 def build(
     folder: Path, kustomize: Path, targets: list[dict[str, str]]
 ) -> subprocess.CompletedProcess[str]:
-    """Have kustomize note, on every ConfigMap, which patches meant it."""
     objects = [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {}}
         for name in NAMES
@@ -59,7 +58,6 @@ def build(
 
 
 def test_what_matches_is_what_kustomize_finds(tmp_path: Path, tool: Callable[[str], Path]) -> None:
-    """For names of every sort."""
     done = build(tmp_path, tool("kustomize"), [{"name": pattern} for pattern in READ])
     assert done.returncode == 0, done.stderr
     found = {item["metadata"]["name"]: item["data"] for item in yaml.safe_load_all(done.stdout)}
@@ -71,5 +69,4 @@ def test_what_matches_is_what_kustomize_finds(tmp_path: Path, tool: Callable[[st
 
 @pytest.mark.parametrize("pattern", UNREAD)
 def test_what_takes_more_of_a_regular_expression_matches_nothing(pattern: str) -> None:
-    """What nobody looked at is not taken for a fault."""
     assert not any(selectors.matches(pattern, name) for name in NAMES)

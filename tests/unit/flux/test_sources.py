@@ -34,7 +34,6 @@ OTHER = "other=elsewhere"
 
 
 def declared(name: str, url: str = URL, ref: str = "{branch: main}") -> str:
-    """Return a GitRepository."""
     return REPOSITORY.format(name=name, url=url, ref=ref)
 
 
@@ -42,17 +41,12 @@ SYNC = declared("flux-system") + kustomization("flux-system", path="./clusters/n
 
 
 def applied(found: Survey, key: str) -> set[str]:
-    """Return what a Kustomization of the first cluster applies.
-
-    Holds the cluster to be incomplete if it applies nothing.
-    """
     objects = names(found.clusters[0], key)
     assert found.clusters[0].complete is bool(objects)
     return objects
 
 
 def reported(found: Survey) -> list[str]:
-    """Return the ids of what was met on the way."""
     return [notice.rule.id for notice in found.notices]
 
 
@@ -93,7 +87,6 @@ def test_another_branch_of_this_repository_is_another_tree(
 
 
 def test_a_path_of_a_branch_that_may_be_another_is_not_missing(follow: Followed) -> None:
-    """Given, it is this tree."""
     tenant = declared("team", ref="{branch: team}") + kustomization("team", source="team")
     files = {NORTH: tenant}
     hints = Hints((), frozenset({normal(URL)}))
@@ -108,7 +101,6 @@ def test_a_path_of_a_branch_that_may_be_another_is_not_missing(follow: Followed)
 
 
 def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed) -> None:
-    """`flux push artifact` makes several of one; of Git another address is another repository."""
     team = declared("team", url="oci://example.com/team")
     artifact = team.replace("GitRepository", "OCIRepository").replace("{branch: main}", "{}")
     apps = kustomization("apps", source="team").replace("GitRepository", "OCIRepository")
@@ -122,7 +114,6 @@ def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed
 
 
 def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
-    """And that is reported once for all clusters."""
     files = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("north", "south")}
     found = follow({**files, "apps/a.yaml": config_map()}, OTHER)
     assert applied(found, "apps")
@@ -130,7 +121,6 @@ def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> No
 
 
 def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
-    """With the directory that it is, by its name or by its namespace too."""
     text = kustomization("apps", path="./north", source="team")
     files = {NORTH: text, "deploy/north/a.yaml": config_map()}
     assert applied(follow(files, "team=deploy"), "apps")
@@ -149,10 +139,7 @@ def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
 def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
     kind: str, path: str, root: str, follow: Followed
 ) -> None:
-    """An artifact may hold only a part of the repository.
-
-    Its paths start from the part's own directory.
-    """
+    """An artifact may hold only a part of the repository."""
     flux = kustomization("zone").replace("GitRepository", kind)
     text = INSTANCE.format(kind=kind, url="oci://example.com/fleet", path=path)
     place = "zone/a.yaml" if root == "." else f"{root}/zone/a.yaml"
@@ -162,7 +149,6 @@ def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
 
 
 def test_an_artifact_of_a_tenant_is_no_sync(follow: Followed) -> None:
-    """Though its path ends as the cluster's directory does."""
     tenant = kustomization("apps", path="./north", source="tenant").replace(
         "GitRepository", "OCIRepository"
     )
@@ -172,7 +158,6 @@ def test_an_artifact_of_a_tenant_is_no_sync(follow: Followed) -> None:
 
 
 def test_a_source_that_a_sibling_declares_later_is_known(follow: Followed) -> None:
-    """Kustomizations wait until all is read that may say where they lead."""
     files = {
         NORTH: SYNC + kustomization("apps", source="second") + kustomization("sources"),
         "sources/s.yaml": declared("second", "https://example.com/fleet"),
@@ -182,7 +167,6 @@ def test_a_source_that_a_sibling_declares_later_is_known(follow: Followed) -> No
 
 
 def test_clusters_share_the_addresses_that_one_of_them_says(follow: Followed) -> None:
-    """South has no sync in Git, but a source of the same address as north's."""
     south = declared("fleet", "https://example.com/fleet") + kustomization("apps", source="fleet")
     found = follow(
         {NORTH: SYNC, "clusters/south/flux.yaml": south, "apps/a.yaml": config_map()}, OTHER
@@ -208,7 +192,6 @@ def test_a_source_is_given_by_name_and_directory(text: str) -> None:
 
 
 def test_the_address_of_a_checkout_is_read_as_text(tmp_path: Path) -> None:
-    """Of `origin` alone, whoever wrote the rest."""
     config = (
         '[core]\n\turl = a\n[remote "fork"]\n\turl = b\n[remote "origin"]\n'
         "\turl = git@example.com:fleet.git # x\n"
@@ -220,7 +203,6 @@ def test_the_address_of_a_checkout_is_read_as_text(tmp_path: Path) -> None:
 
 
 def test_what_somebody_applied_by_hand_syncs_the_cluster(follow: Followed) -> None:
-    """Its file lies in the directory that it applies, whose kustomization leaves it out."""
     files = {
         "clusters/north/ks.yaml": kustomization("cluster", path="./clusters/north", source="home"),
         "clusters/north/kustomization.yaml": "resources: [apps.yaml]\n",

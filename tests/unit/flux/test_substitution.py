@@ -38,7 +38,6 @@ VALUES = (("EMPTY", ""), ("NAME", "shop"))
     ],
 )
 def test_a_variable_has_its_value_or_its_default(text: str, replaced: str) -> None:
-    """A variable without a value and without a default is empty; what is no variable stays."""
     assert substitute(text, VALUES, complete=True) == replaced
 
 
@@ -57,7 +56,6 @@ def test_it_is_what_flux_makes_of_it() -> None:
 
 @pytest.mark.parametrize("text", ["${OTHER}", "${OTHER:=plain}", "${OTHER^^}", "${#OTHER}"])
 def test_a_variable_that_only_the_cluster_knows_stays(text: str) -> None:
-    """A value from a ConfigMap that is not in Git could be anything."""
     assert substitute(text, VALUES, complete=False) == text
 
 
@@ -68,13 +66,11 @@ def test_what_is_known_of_a_default_is_replaced() -> None:
 
 
 def test_a_variable_is_in_braces() -> None:
-    """A dollar alone is a character as any other."""
     assert has_variable("a: ${NAME}")
     assert not has_variable("a: $NAME")
 
 
 def test_variables_come_to_an_end() -> None:
-    """A long value that is put in again and again is refused, not held in memory."""
     with pytest.raises(InputError, match="variables"):
         substitute("${A}" * 10_000, (("A", "x" * 10_000),), complete=True)
 
@@ -85,7 +81,6 @@ def test_defaults_in_defaults_come_to_an_end(
     complete: bool,  # noqa: FBT001 - a case
     count: int,
 ) -> None:
-    """Each copies all that is in it."""
     with pytest.raises(InputError, match="variables"):
         substitute("${A:=x" * count + "}" * count, (), complete=complete)
     # What is never closed is read once.

@@ -48,7 +48,6 @@ WAYS = (_forge, _proposals, _keys)
 def test_an_address_that_is_refused_is_not_repeated(
     way: Callable[[str], object], address: str, said: str
 ) -> None:
-    """Before anything is sent; a name or password in it is in no message."""
     with pytest.raises(WorkspaceError, match=said) as raised:
         way(address)
     assert SECRET not in str(raised.value)
@@ -69,5 +68,4 @@ def test_an_address_without_a_scheme_is_not_repeated(way: Callable[[str], object
     "address", ["https://forge.test:8443/api", "http://127.0.0.1:3000/api", "http://[::1]/api"]
 )
 def test_what_nobody_reads_along_is_asked(way: Callable[[str], object], address: str) -> None:
-    """By TLS, or without leaving the machine."""
     assert way(address)

@@ -15,19 +15,15 @@ MOST = 3 << 20
 
 
 class Endless(io.RawIOBase):
-    """A stream without an end, which counts what was taken of it."""
-
     taken = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Give as much as is asked for, and never all."""
         assert size > 0
         self.taken += size
         return b"x" * size
 
 
 def test_no_more_is_read_than_the_limit() -> None:
-    """Of a stream without an end, and of a file; what is as large as the limit is read."""
     endless = Endless()
     with pytest.raises(WorkspaceError, match="standard input: is larger than 3 MiB"):
         read_stream(endless, "standard input", most=MOST)
@@ -36,7 +32,6 @@ def test_no_more_is_read_than_the_limit() -> None:
 
 
 def test_a_file_that_is_too_large(tmp_path: Path) -> None:
-    """Also one that says nothing of its size, such as those of /proc."""
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(WorkspaceError, match="is larger than 3 MiB"):
@@ -46,13 +41,11 @@ def test_a_file_that_is_too_large(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/tty"])
 def test_a_device_is_not_opened(device: str) -> None:
-    """Also behind a link, which the user has named."""
     with pytest.raises(WorkspaceError, match="a device or a socket"):
         read_file(Path(device))
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    """A socket, a directory."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
         with pytest.raises(WorkspaceError, match="a device or a socket"):
@@ -62,7 +55,6 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
-    """A named one, whoever comes first; and one of a shell, whose writer may be done already."""
     os.mkfifo(tmp_path / "pipe")
     data = b"x" * 1_000_000
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[data])
@@ -78,7 +70,6 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_without_an_end() -> None:
-    """Is bounded as a file is."""
     reading, writing = os.pipe()
     os.write(writing, b"x" * 1000)
     try:

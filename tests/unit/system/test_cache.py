@@ -14,12 +14,10 @@ NAME, OTHER = "a" * 64, "b" * 64
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Where it lies."""
     return tmp_path / "cache/krm-windows"
 
 
 def written(place: Path, content: bytes = b"built") -> Cache:
-    """Return a cache with an entry."""
     cache = Cache(place)
     cache.write(NAME, content)
     assert cache.read(NAME) == content
@@ -27,14 +25,12 @@ def written(place: Path, content: bytes = b"built") -> Cache:
 
 
 def test_another_run_of_the_user_reads_it(place: Path) -> None:
-    """And an entry that is not there is none."""
     written(place)
     assert Cache(place).read(NAME) == b"built"
     assert Cache(place).read(OTHER) is None
 
 
 def test_nobody_else_may_read_or_write(place: Path) -> None:
-    """Whatever the mask of the user; a directory of an earlier version is closed to others."""
     place.mkdir(parents=True, mode=0o755)
     old = os.umask(0)
     try:
@@ -46,7 +42,6 @@ def test_nobody_else_may_read_or_write(place: Path) -> None:
 
 
 def test_a_part_of_an_entry_is_none(place: Path) -> None:
-    """A failure of power may leave a file that is empty, or cut."""
     written(place)
     good = (place / NAME).read_bytes()
     for content in (good[:-1] + b"T", good + b"x", good[:-1], b"", b"planted"):
@@ -55,7 +50,6 @@ def test_a_part_of_an_entry_is_none(place: Path) -> None:
 
 
 def test_no_link_is_followed(place: Path, tmp_path: Path) -> None:
-    """Of an entry, or of the directory."""
     cache = written(place)
     (tmp_path / "elsewhere").write_bytes((place / NAME).read_bytes())
     (place / NAME).unlink()
@@ -70,7 +64,6 @@ def test_no_link_is_followed(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_no_entry(place: Path) -> None:
-    """Nobody waits for it."""
     cache = written(place)
     os.mkfifo(place / OTHER)
     assert cache.read(OTHER) is None
@@ -95,7 +88,6 @@ def test_what_is_another_users_is_refused(place: Path, monkeypatch: pytest.Monke
 
 
 def test_it_is_pruned_by_age_and_by_size(place: Path) -> None:
-    """The last used ones stay; what is not an entry is left alone."""
     written(place)
     names = [f"{number:064x}" for number in range(5)]
     for number, name in enumerate(names):
@@ -110,7 +102,6 @@ def test_it_is_pruned_by_age_and_by_size(place: Path) -> None:
 
 
 def test_what_is_used_stays(place: Path) -> None:
-    """Its time is that of its last use."""
     cache = written(place)
     os.utime(place / NAME, (0, 0))
     assert cache.read(NAME)

@@ -18,7 +18,6 @@ from krm_windows.system.reading import Budget, kustomizations, manifests
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Checkout:
-    """A tree with links in and out of it."""
     (tmp_path / "tree/deep").mkdir(parents=True)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret.yaml").write_text("out")
@@ -56,12 +55,10 @@ def tree(tmp_path: Path) -> Checkout:
 def test_a_path_is_what_it_leads_to(
     tree: Checkout, path: str, real: str | None, content: bytes | None
 ) -> None:
-    """Inside; outside there is nothing."""
     assert (tree.real(path), tree.read(path)) == (real, content)
 
 
 def test_directories_lie_inside(tree: Checkout) -> None:
-    """By a pattern, in order; a link is none, wherever it leads."""
     assert tree.directories("*") == ["deep"]
     assert [tree.is_directory(path) for path in (".", "in", "out", "round", "deep/a.yaml")] == [
         True,
@@ -70,7 +67,6 @@ def test_directories_lie_inside(tree: Checkout) -> None:
 
 
 def test_manifests_are_files_of_the_tree(tree: Checkout) -> None:
-    """Each once, without what a link to a directory leads to."""
     (Path(tree.root) / ".hidden").mkdir()
     (Path(tree.root) / ".hidden/b.yaml").write_text("")
     assert list(tree.manifests()) == ["secret.yaml", "deep/a.yaml"]
@@ -101,7 +97,6 @@ def test_manifests_are_files_of_the_tree(tree: Checkout) -> None:
 def test_what_is_not_read_is_refused_in_words(
     tree: Checkout, path: str, refusal: str | None
 ) -> None:
-    """And it is neither read nor a directory."""
     root = Path(tree.root)
     for name in (".git", ".hidden"):
         (root / name).mkdir()
@@ -128,7 +123,6 @@ def test_what_is_not_read_is_refused_in_words(
 
 
 def test_a_link_that_takes_the_place_of_a_directory_leads_nowhere(tree: Checkout) -> None:
-    """A path is opened step by step, each of which was no link."""
     root = Directory.at(Path(tree.root))
     assert root.read("deep/a.yaml") == b"in"
     for path in ("in/a.yaml", "out/secret.yaml", "secret.yaml", "deep/../in/a.yaml", ""):
@@ -140,10 +134,6 @@ def test_a_link_that_takes_the_place_of_a_directory_leads_nowhere(tree: Checkout
 
 
 def test_what_is_read_has_an_end(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file, even one that holds nothing but its size.
-
-    And of all together, each counted once.
-    """
     with Path(tree.root, "huge.yaml").open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(WorkspaceError, match=r"huge\.yaml: is larger than 64 MiB"):
@@ -159,7 +149,6 @@ def test_what_is_read_has_an_end(tree: Checkout, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_pattern_finds_no_directory_elsewhere(tree: Checkout) -> None:
-    """However it is written, round no link, and into nothing hidden."""
     (Path(tree.root) / ".hidden/deep").mkdir(parents=True)
     (Path(tree.root) / "deep/up").symlink_to("..")
     assert [

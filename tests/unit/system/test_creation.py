@@ -9,7 +9,6 @@ from krm_windows.system.errors import WorkspaceError
 
 
 def test_a_directory_is_made_with_all_files(tmp_path: Path) -> None:
-    """Below directories that did not exist, and over an empty one."""
     files = {"a.yaml": b"a", "deep/er/b.yaml": b"b"}
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "new/er", tmp_path / "empty"):
@@ -19,14 +18,12 @@ def test_a_directory_is_made_with_all_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../a.yaml", "/a.yaml", "deep/../../a.yaml"])
 def test_no_file_lands_elsewhere(name: str, tmp_path: Path) -> None:
-    """A name that leads out is refused before anything is made."""
     with pytest.raises(WorkspaceError, match="not the path of a file"):
         create(tmp_path / "out", {name: b""})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_stands_there_is_not_touched(tmp_path: Path) -> None:
-    """A file, a link, or a directory that is not empty."""
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/a.yaml").write_text("mine")

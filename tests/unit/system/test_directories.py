@@ -16,7 +16,6 @@ NAMES = ["", ".", "..", "/", "/etc", "../a", "a/..", "a//b", "a\0b"]
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory to work in, beside one that nobody may reach."""
     (tmp_path / "here").mkdir()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("secret")
@@ -26,13 +25,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", NAMES, ids=repr)
 def test_a_path_is_one_below(place: Path, name: str) -> None:
-    """For everything that makes or opens something."""
     here = Directory.at(place)
-    acts: list[Callable[[str], object]] = [
-        here.kind,
-        here.remove,
-        lambda path: here.put(path, b""),
-    ]
+    acts: list[Callable[[str], object]] = [here.kind, here.remove, lambda path: here.put(path, b"")]
     for act in acts:
         with pytest.raises(WorkspaceError, match="not the path of a file"):
             act(name)
@@ -42,10 +36,6 @@ def test_a_path_is_one_below(place: Path, name: str) -> None:
 
 @pytest.mark.parametrize("target", ["../outside", "inner", "nowhere"])
 def test_no_link_is_followed(place: Path, target: str) -> None:
-    """Neither for reading nor for writing; also where it stays inside.
-
-    One in the place of a file is replaced.
-    """
     (place / "inner").mkdir()
     (place / "inner/secret").write_text("secret")
     (place / "link").symlink_to(target)
@@ -76,7 +66,6 @@ def test_nothing_but_plain_files_is_opened(place: Path) -> None:
 
 
 def test_what_is_removed_leaves_no_empty_directory(place: Path) -> None:
-    """One in which somebody has a file stays, and so does what was opened."""
     here = Directory.at(place)
     here.put("a/b/c", b"")
     here.put("a/d", b"")
@@ -105,10 +94,6 @@ PATHS = {
 def test_whose_a_link_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, *, dangles: bool
 ) -> None:
-    """Links in a repository are its author's.
-
-    Those above it and above the directory that is named are the user's.
-    """
     named, link, taken = PATHS[case]
     home, top = tmp_path / "home", tmp_path / "real/top"
     here = top / "sub" if "sub-directory" in case else top
@@ -134,8 +119,6 @@ def test_whose_a_link_is(
 def test_what_cannot_be_written_is_said(
     place: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its whole path, with the reason, whichever step it is that fails; nothing is left."""
-
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "beside", None, "other")
 

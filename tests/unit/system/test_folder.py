@@ -16,23 +16,19 @@ WANTED = {"a.yaml": b"# ours\na: 1\n", "b.yaml": b"# ours\nb: 2\n"}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """A folder that does not exist yet."""
     return Folder(tmp_path / "deep/windows", HEADER.__eq__)
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Return every file below a directory."""
     return {file.name: file.read_bytes() for file in path.iterdir()}
 
 
 def test_it_is_made_with_all_above_it(folder: Folder) -> None:
-    """Nobody has to make a directory first."""
     folder.write(WANTED)
     assert contents(folder.path) == WANTED
 
 
 def test_files_have_the_rights_of_new_files(folder: Folder) -> None:
-    """Git keeps the executable bit, and others may read."""
     folder.write(WANTED)
     assert {file.stat().st_mode & 0o777 for file in folder.path.iterdir()} == {0o644}
 
@@ -70,7 +66,6 @@ def test_ours_that_are_not_wanted_go(folder: Folder) -> None:
     "name", ["../a.yaml", "sub/a.yaml", "/a.yaml", "..", ".", "", "a/../b.yaml"]
 )
 def test_nothing_outside(folder: Folder, name: str) -> None:
-    """A name that leads elsewhere is refused before anything is written."""
     with pytest.raises(WorkspaceError):
         folder.write({"a.yaml": WANTED["a.yaml"], name: b"# ours\n"})
     assert not folder.path.exists()
@@ -78,10 +73,7 @@ def test_nothing_outside(folder: Folder, name: str) -> None:
 
 @pytest.mark.parametrize("stands", ["file", "empty", "directory", "link", "dangling"])
 def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Path) -> None:
-    """A name that somebody else has taken is an error, and nothing is written.
-
-    Not through a link either.
-    """
+    """A name that somebody else has taken is an error, and nothing is written."""
     folder.path.mkdir(parents=True)
     place, outside = folder.path / "b.yaml", tmp_path / "outside.yaml"
     match stands:
@@ -104,10 +96,6 @@ def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Pat
 
 @pytest.mark.parametrize("leads", ["to a directory", "nowhere"])
 def test_the_folder_itself_is_no_link(folder: Folder, leads: str, tmp_path: Path) -> None:
-    """Whoever wrote the repository decides where a link leads.
-
-    Nothing is read and nothing written there.
-    """
     real = tmp_path / "real"
     if leads == "to a directory":
         real.mkdir()
@@ -121,7 +109,6 @@ def test_the_folder_itself_is_no_link(folder: Folder, leads: str, tmp_path: Path
 
 
 def test_a_write_that_fails_leaves_the_old_file(folder: Folder) -> None:
-    """Whoever reads sees the old file or the new one, and no half-written one is left behind."""
     folder.write(WANTED)
     with pytest.raises(TypeError):
         folder.write({"a.yaml": "text, not bytes"})  # type: ignore[dict-item]
@@ -142,13 +129,11 @@ def test_stale_is_a_diff(folder: Folder) -> None:
 
 
 def test_stale_of_a_folder_that_is_not_there(folder: Folder) -> None:
-    """Everything is missing, and nothing is made."""
     assert "".join(folder.stale(WANTED).values()).count("--- a/") == 2
     assert not folder.path.exists()
 
 
 def test_line_ends_of_another_system(folder: Folder) -> None:
-    """A checkout that turned line ends is still ours, and stale."""
     folder.write(WANTED)
     (folder.path / "a.yaml").write_bytes(WANTED["a.yaml"].replace(b"\n", b"\r\n"))
     assert list(folder.stale(WANTED))
@@ -157,7 +142,6 @@ def test_line_ends_of_another_system(folder: Folder) -> None:
 
 
 def test_manifests(tmp_path: Path) -> None:
-    """Every YAML file below, in order of paths; a file is itself."""
     for name in ("b.yaml", "a.yml", "sub/c.yaml", "sub/d.json", "e.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -176,12 +160,10 @@ DEEP = {
 
 @pytest.fixture
 def deep(tmp_path: Path) -> Folder:
-    """A folder that has files of ours in sub-directories."""
     return Folder(tmp_path / "split", HEADER.__eq__, inner=re.compile("[^/]+"))
 
 
 def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
-    """They are read, compared, replaced and removed like those of the folder itself."""
     deep.write(DEEP)
     assert deep.read() == DEEP
     assert list(deep.stale(DEEP)) == []
@@ -193,7 +175,6 @@ def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
 
 
 def test_a_sub_directory_with_more_in_it_stays(deep: Folder) -> None:
-    """What others put there is theirs."""
     deep.write(DEEP)
     (deep.path / "live/notes.txt").write_text("")
     deep.write({})

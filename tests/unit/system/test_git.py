@@ -16,7 +16,6 @@ from krm_windows.system.git import changed, snapshot
 
 @pytest.fixture
 def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
-    """A repository with a commit, and a change after it."""
     folder = tmp_path / "repository"
     (folder / "fleet/deep").mkdir(parents=True)
     (folder / "fleet/.gitattributes").write_text("* export-ignore filter=evil\n")
@@ -35,7 +34,6 @@ def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
 
 
 def test_a_directory_is_as_it_was(repository: Path) -> None:
-    """With its links, byte for byte, and nothing beside it."""
     with snapshot(repository / "fleet", "HEAD") as was:
         assert (was / "deep/ä b.yaml").read_bytes() == b"one\r\ntwo"
         assert (was / "link").readlink() == Path("deep")
@@ -45,7 +43,6 @@ def test_a_directory_is_as_it_was(repository: Path) -> None:
 
 @pytest.mark.parametrize("ref", ["no-such-branch", "--help", "HEAD:nothing"])
 def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
-    """In git's own words; nothing is taken for an option."""
     with pytest.raises(WorkspaceError), snapshot(repository, ref):
         pass
 
@@ -53,7 +50,6 @@ def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
 def test_a_directory_outside_of_git_is_said(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As is a machine without pygit2; git itself is not needed."""
     (tmp_path / "elsewhere").mkdir()
     with (
         pytest.raises(WorkspaceError, match="not a git repository"),
@@ -70,7 +66,6 @@ def test_a_directory_outside_of_git_is_said(
 
 
 def test_what_two_commits_have_different(repository: Path, tool: Callable[[str], Path]) -> None:
-    """From the top, under both names where a file has moved, whatever the letters."""
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     (repository / "fleet/link").unlink()
     (repository / "beside.yaml").rename(repository / "fleet/beside.yaml")

@@ -24,15 +24,12 @@ FILE, LINK, TREE = "100644", "120000", "40000"
 
 
 class Repository:
-    """A repository that a test makes as it likes, with Git's own plumbing."""
-
     def __init__(self, git: Path, top: Path, *options: str) -> None:
         self._git, self.top = git, top
         top.mkdir(parents=True)
         self("init", "--quiet", *options)
 
     def __call__(self, *arguments: str, stdin: bytes = b"") -> str:
-        """Run a command of Git in it."""
         command = [self._git, *WHO, "-C", self.top, *arguments]
         return (
             subprocess.run(command, input=stdin, capture_output=True, check=True)
@@ -41,44 +38,34 @@ class Repository:
         )
 
     def blob(self, content: bytes = b"x\n") -> str:
-        """Store a file."""
         return self("hash-object", "-w", "--stdin", stdin=content)
 
     def tree(self, *listed: tuple[str, bytes, str]) -> str:
-        """Store a tree of entries as they are given: mode, name, object.
-
-        No rule of Git's is asked.
-        """
         raw = b"".join(
             mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in listed
         )
         return self("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=raw)
 
     def commit(self, tree: str, *parents: str) -> str:
-        """Store a commit, and have `evil` lead to it."""
         found = self("commit-tree", tree, "-m", "x", *(f"-p{parent}" for parent in parents))
         self("update-ref", "refs/heads/evil", found)
         return found
 
     def commit_all_of(self, name: str) -> None:
-        """Commit a file that holds its own name."""
         (self.top / name).write_text(name)
         self.commit_all()
 
     def commit_all(self) -> None:
-        """Commit what lies there."""
         self("add", "--all")
         self("commit", "--quiet", "--message", "x")
 
 
 @pytest.fixture
 def repository(tool: Callable[[str], Path], tmp_path: Path) -> Repository:
-    """A repository without a commit."""
     return Repository(tool("git"), tmp_path / "repository")
 
 
 def files(folder: Path) -> dict[str, str]:
-    """Return every file and link below a directory; of a link, what it says."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_symlink():
@@ -89,7 +76,6 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def was(repository: Repository, ref: str = "HEAD", below: str = ".", **most: int) -> dict[str, str]:
-    """Return what a repository was."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in most.items():
             patch.setattr(git, f"MOST_{name}".upper(), value)
@@ -129,10 +115,6 @@ SETTINGS = {
 
 
 def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_path: Path) -> None:
-    """All that can run a program, at once.
-
-    In the repository and in a folder that looks like a bare one.
-    """
     canary = tmp_path / "canary"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {canary}\n")
@@ -170,7 +152,6 @@ def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_pa
 
 @pytest.mark.parametrize("name", ["config", "shallow"])
 def test_a_file_of_git_that_cannot_be_read(repository: Repository, name: str) -> None:
-    """It is an error of the repository, and no traceback; attributes are not even opened."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     (repository.top / ".git/info/attributes").write_text("[this is none\n")
@@ -183,7 +164,6 @@ def test_a_file_of_git_that_cannot_be_read(repository: Repository, name: str) ->
 def test_nothing_of_the_callers_environment_reaches_git(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever redirects Git, or has it run something."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     for name in (
@@ -203,7 +183,6 @@ def test_nothing_of_the_callers_environment_reaches_git(
 
 
 def test_a_commit_is_fetched_by_no_program_of_the_repository(tmp_path: Path) -> None:
-    """The merge gate does that; of the settings, those of remotes are in force."""
     remote, clone = tmp_path / "remote", tmp_path / "clone"
     remote.mkdir()
     runners.git(remote, "init", "--quiet")
@@ -224,10 +203,6 @@ def test_a_commit_is_fetched_by_no_program_of_the_repository(tmp_path: Path) -> 
 
 
 def test_nothing_is_fetched(repository: Repository) -> None:
-    """A blob that a partial clone has not is an error with the way out.
-
-    The remote, which is here, is not asked.
-    """
     repository.commit(repository.tree((FILE, b"a.yaml", "12" * 20)))
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)  # noqa: FBT003 - its only argument
@@ -249,7 +224,6 @@ def test_nothing_is_fetched(repository: Repository) -> None:
 
 
 def test_replacements_and_grafts_are_not_followed(repository: Repository) -> None:
-    """A reviewer sees the commit; so does the comparison. Grafts are refused."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     repository("replace", repository("rev-parse", "HEAD:a.yaml"), repository.blob(b"other\n"))
@@ -267,7 +241,6 @@ def test_replacements_and_grafts_are_not_followed(repository: Repository) -> Non
     "ref", ["main", "HEAD", "HEAD~1", "v1", "HEAD@{1}", "refs/heads/main", "main~1^0"]
 )
 def test_commits_are_named_as_git_names_them(repository: Repository, ref: str) -> None:
-    """By branches, tags, hashes and what came before; packed or not."""
     repository("symbolic-ref", "HEAD", "refs/heads/main")
     for number in (1, 2):
         (repository.top / "a.yaml").write_text(f"{number}\n")
@@ -282,7 +255,6 @@ def test_commits_are_named_as_git_names_them(repository: Repository, ref: str) -
     "ref", ["", "HEAD:a.yaml", "HEAD:", "--output=/tmp/x", "-h", "a\nb", "x" * 5000, "HEAD..HEAD"]
 )
 def test_what_names_no_commit(repository: Repository, ref: str) -> None:
-    """Is an error that says so; nothing is taken for an option."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     with pytest.raises(WorkspaceError, match="is not a commit"):
@@ -320,10 +292,6 @@ NAMES = [
 def test_no_entry_leads_outside(
     repository: Repository, tmp_path: Path, name: bytes, mode: str
 ) -> None:
-    """As a file, a link, a directory with something in it.
-
-    The error names the entry, and nothing is there.
-    """
     inner = (
         repository.blob(b"/tmp")
         if mode != TREE
@@ -337,7 +305,6 @@ def test_no_entry_leads_outside(
 
 
 def test_nothing_lies_below_a_link_or_a_file(repository: Repository, tmp_path: Path) -> None:
-    """Also where the entries stand apart, and in whichever order."""
     outside = tmp_path / "outside"
     outside.mkdir()
     link, blob = repository.blob(os.fsencode(outside)), repository.blob()
@@ -367,7 +334,6 @@ def test_no_path_is_there_twice(repository: Repository) -> None:
 
 @pytest.mark.parametrize("mode", ["060000", "020000", "010000", "140000"])
 def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> None:
-    """A mode is any number."""
     repository.commit(repository.tree((mode, b"a", repository.blob())))
     with pytest.raises(WorkspaceError, match="neither a file nor a link"):
         was(repository, "evil")
@@ -375,10 +341,6 @@ def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> 
 
 @pytest.mark.slow
 def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
-    """Ten trees that hold one another ten times are ten thousand million files.
-
-    There is a bound for each thing, and it is reported.
-    """
     tree = repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
     for _ in range(9):
         tree = repository.tree(*((TREE, b"d%d" % number, tree) for number in range(10)))
@@ -425,7 +387,6 @@ LINKS = {
 def test_a_link_that_leads_outside_is_not_there(
     repository: Repository, path: str, target: str, *, kept: bool
 ) -> None:
-    """It is not followed to learn that; one that stays inside is as it was."""
     repository("config", "core.symlinks", "true")
     *above, name = path.split("/")
     link = (LINK, name.encode(), repository.blob(target.encode()))
@@ -437,7 +398,6 @@ def test_a_link_that_leads_outside_is_not_there(
 
 
 def test_a_link_through_links_that_leads_outside(repository: Repository) -> None:
-    """By its text it stays inside: p/q/d leads to the top, and from there `..` leads out."""
     links = {"p/q/d": "../..", "p/q/e": "d/..", "p/q/f": "e/etc", "p/q/g": "d/p"}
     for path, target in links.items():
         place = repository.top / path
@@ -459,13 +419,7 @@ def test_what_is_only_named_like_git_is_written(repository: Repository) -> None:
 def test_repositories_of_every_layout(
     tool: Callable[[str], Path], tmp_path: Path, way: str
 ) -> None:
-    """As `git worktree`, `git submodule` and `git init` make them.
-
-    A link to one is what its user named.
-    """
-    options = {
-        "separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"],
-    }
+    options = {"separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"]}
     source = Repository(tool("git"), tmp_path / "source", *options.get(way, []))
     (source.top / "d").mkdir()
     (source.top / "d/a.yaml").write_text("a\n")
@@ -495,7 +449,6 @@ def test_repositories_of_every_layout(
 
 
 def test_a_directory_that_is_new_or_was_a_file(repository: Repository) -> None:
-    """There was nothing in it."""
     (repository.top / "a tree").write_text("a\n")
     repository.commit_all()
     (repository.top / "a tree").unlink()
@@ -520,7 +473,6 @@ ELSEWHERE = {
 def test_objects_that_lie_elsewhere_are_not_read(
     repository: Repository, tool: Callable[[str], Path], what: str, words: str
 ) -> None:
-    """Another repository of this machine is none of what is compared."""
     (repository.top / "a.yaml").write_text("secret\n")
     repository.commit_all()
     commit = repository("rev-parse", "HEAD")
@@ -554,10 +506,7 @@ def test_objects_that_lie_elsewhere_are_not_read(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to another user")
 def test_the_repository_of_another_user(repository: Repository, tmp_path: Path) -> None:
-    """Refused as Git does, unless safe.directory of the user names it.
-
-    The repository's own does not count.
-    """
+    """Refused as Git does, unless safe.directory of the user names it."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     repository("config", "safe.directory", "*")
@@ -580,7 +529,6 @@ def test_the_repository_of_another_user(repository: Repository, tmp_path: Path) 
 
 
 def test_what_libgit2_does_not_read(repository: Repository) -> None:
-    """It is said at the door, with the way."""
     repository.commit_all_of("a.yaml")
     repository("config", "core.repositoryFormatVersion", "1")
     for extension, value, words in (
@@ -597,7 +545,6 @@ def test_what_libgit2_does_not_read(repository: Repository) -> None:
 
 
 def test_what_is_packed_to_be_large_is_not_unpacked(repository: Repository) -> None:
-    """The size of an object is asked first: some bytes of a pack may be a thousand million."""
     name = repository.blob(b"0" * 5_000_000)
     repository.commit(repository.tree((FILE, b"a", name)))
     assert sum(file.stat().st_size for file in (repository.top / ".git").rglob("*/*")) < 1_000_000

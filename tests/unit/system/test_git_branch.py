@@ -37,7 +37,6 @@ def test_a_person_is_a_name_and_an_address(text: str, person: Person | None) -> 
 
 @pytest.mark.parametrize("address", ["", "https://host.example/", "git@host.example:"])
 def test_no_password_is_passed_on(tmp_path: Path, address: str) -> None:
-    """Whatever a remote's address has before its host, where it is out of reach."""
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "One"], check=True)
@@ -55,7 +54,6 @@ def test_no_password_is_passed_on(tmp_path: Path, address: str) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A bare clone of a repository with two files, whose branch `main` is checked out."""
     top = tmp_path / "top"
     (top / "sub").mkdir(parents=True)
     (top / "a").write_text("1")
@@ -84,7 +82,6 @@ def test_a_clone_of_its_own(clone: Path, tmp_path: Path) -> None:
 
 
 def test_what_a_commit_has(clone: Path) -> None:
-    """Plain files by their paths, and what is in the way of a new one."""
     branch = Branch(clone, "main")
     tip = branch.tip()
     assert tip is not None
@@ -98,7 +95,6 @@ def test_what_a_commit_has(clone: Path) -> None:
 
 
 def test_a_commit_of_files(clone: Path) -> None:
-    """A file comes, one changes its mode, one goes; and the branch moves from where it is alone."""
     branch = Branch(clone, "main")
     tip = branch.tip()
     assert tip is not None

@@ -14,12 +14,10 @@ from krm_windows.system.errors import WorkspaceError
 
 @pytest.fixture
 def past(tmp_path: Path, tool: Callable[[str], Path]) -> Past:
-    """A repository without a commit."""
     return Past(tool("git"), tmp_path / "repository")
 
 
 def test_commits_of_first_parents(past: Past) -> None:
-    """A merge is one change, which came when the merge did; the author's time is no matter."""
     first = past.commit("2026-01-05T10:00Z", {"a": "1"}, "Begin | \t|")
     past("checkout", "--quiet", "-b", "side")
     past.commit("2026-01-06T10:00Z", {"side": "1"})
@@ -41,7 +39,6 @@ def test_commits_of_first_parents(past: Past) -> None:
 
 
 def test_what_a_commit_changed(past: Past) -> None:
-    """Paths below the directory, those of links and submodules, too."""
     past.commit("2026-01-05T10:00Z", {"below/old ä\n.yaml": "1", "beside": "1"})
     past("mv", "below/old ä\n.yaml", "below/new")
     (past.top / "below/link").symlink_to("new")
@@ -59,7 +56,6 @@ def test_what_a_commit_changed(past: Past) -> None:
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\udcff"])
 def test_a_path_with_any_sign_is_one_path(sign: str, past: Past) -> None:
-    """An answer belongs to its request, whatever Python or Git takes for the end of a line."""
     commit = past.commit("2026-01-05T10:00Z", {"a": "1"})
     blob = past("rev-parse", "HEAD:a")
     with git_history.opened(past.top) as history:
@@ -68,7 +64,6 @@ def test_a_path_with_any_sign_is_one_path(sign: str, past: Past) -> None:
 
 
 def test_a_path_is_followed(past: Past) -> None:
-    """By the commits that touched it, and to the name that it had before."""
     text = "a\nb\nc\nd\ne\nf\n"
     past.commit("2026-01-05T10:00Z", {"one.yaml": text})
     past("mv", "one.yaml", "two.yaml")
@@ -87,7 +82,6 @@ def test_a_path_is_followed(past: Past) -> None:
 
 
 def test_a_shallow_clone_says_so(past: Past, tmp_path: Path, tool: Callable[[str], Path]) -> None:
-    """What is missing is no fault, and is no beginning either."""
     for day in (5, 6, 7):
         past.commit(f"2026-01-0{day}T10:00Z", {"a": str(day)})
     clone = tmp_path / "clone"
@@ -102,14 +96,12 @@ def test_a_shallow_clone_says_so(past: Past, tmp_path: Path, tool: Callable[[str
 
 @pytest.mark.parametrize("ref", ["", "--all", "no-branch", "HEAD\nHEAD", "HEAD:a"])
 def test_what_is_no_commit(past: Past, ref: str) -> None:
-    """It is said, and nothing is taken for an option."""
     past.commit("2026-01-05T10:00Z", {"a": "1"})
     with pytest.raises(WorkspaceError, match="is not a commit"), git_history.opened(past.top, ref):
         pass
 
 
 def test_a_time_that_is_none(past: Past) -> None:
-    """A commit that was made by hand may say anything; one that is no number is an error."""
     past.commit("2026-01-05T10:00Z", {"a": "1"})
     tree = past("rev-parse", "HEAD^{tree}")
     for number, time in enumerate(("253402300800", "-5", "99999999999999999999", "x")):
@@ -148,7 +140,6 @@ def test_nothing_of_a_repository_runs(past: Past, tmp_path: Path) -> None:
 
 
 def test_the_commits_between_two(past: Past) -> None:
-    """Those of a merged branch and not the merge, the newest first; nothing where nothing is."""
     first = past.commit("2026-01-05T10:00Z", {"a": "1"})
     past("checkout", "--quiet", "-b", "side")
     side = past.commit("2026-01-06T10:00Z", {"side": "1"}, "Work aside")
@@ -172,7 +163,6 @@ def test_the_commits_between_two(past: Past) -> None:
 def test_the_commits_between_two_of_a_shallow_clone(
     past: Past, tmp_path: Path, tool: Callable[[str], Path]
 ) -> None:
-    """What was fetched is known, and what was not is asked for in words."""
     first = past.commit("2026-01-05T10:00Z", {"a": "1"})
     past.commit("2026-01-06T10:00Z", {"a": "2"})
     last = past.commit("2026-01-07T10:00Z", {"a": "3"})
@@ -186,10 +176,6 @@ def test_the_commits_between_two_of_a_shallow_clone(
 
 
 def test_the_commits_between_two_whatever_their_times(past: Past) -> None:
-    """A clock that was wrong hides no commit, and takes none back.
-
-    Git itself stops a few commits after those that are older than what it looks for.
-    """
     first = past.commit("2026-01-05T10:00Z", {"a": "first"})
     later = [
         past.commit(f"2020-01-05T10:{minute}Z", {"a": f"{minute}"}) for minute in range(10, 50)

@@ -10,7 +10,6 @@ from krm_windows.system import git_progress
 
 
 def git(*arguments: str | Path) -> None:
-    """Run Git as somebody."""
     settings = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
     command = ["git", *settings, *map(str, arguments)]
@@ -18,7 +17,6 @@ def git(*arguments: str | Path) -> None:
 
 
 def test_what_is_committed_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is, in the newest commit."""
     monkeypatch.chdir(tmp_path)
     file = Path("policy.yaml")
     file.write_text("a")

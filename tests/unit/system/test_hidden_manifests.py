@@ -14,7 +14,6 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\n"
 
 
 def lay(folder: Path, name: str, text: str) -> Path:
-    """Write a file below a directory."""
     path = folder / "plant" / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -65,7 +64,6 @@ def test_nothing_is_written_where_it_would_hide_a_manifest(
     ],
 )
 def test_what_flux_does_not_apply_may_lie_beside_it(name: str, text: str, tmp_path: Path) -> None:
-    """A policy, notes, values, and what is ours."""
     lay(tmp_path, name, text)
     Folder(tmp_path / "plant", HEADER.__eq__).write(WANTED)
     assert (tmp_path / "plant/kustomization.yaml").read_bytes() == OURS

@@ -22,7 +22,6 @@ ECHO = (
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program of that name, which prints what it was given."""
     place = tmp_path / "kubectl"
     place.write_text(ECHO)
     place.chmod(0o755)
@@ -31,7 +30,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_how_it_is_asked(program: Path) -> None:
-    """All options are before `--`, each in one word with its value; standard input is empty."""
     assert program
     asked = Kubectl("--server=evil", "--token").get(Query("a.b", "home", names=("x", "y.z")))
     arguments, stdin = json.loads(asked)
@@ -63,7 +61,6 @@ EVIL = [
 
 @pytest.mark.parametrize("text", EVIL, ids=lambda text: repr(text[:9]))
 def test_what_is_no_name_is_not_asked_for(program: Path, text: str) -> None:
-    """Whatever the policy was let through with; kubectl is not started."""
     program.unlink()
     queries = [
         Query(text, "home"),

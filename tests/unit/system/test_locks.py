@@ -23,7 +23,6 @@ with Directory.named(Path({path!r})).alone():
 
 
 def holder(path: Path) -> subprocess.Popen[bytes]:
-    """Start a process that has a lock until its standard input ends."""
     text = HOLDER.format(path=str(path))
     process = subprocess.Popen(
         [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -34,7 +33,6 @@ def holder(path: Path) -> subprocess.Popen[bytes]:
 
 
 def refused(lock: AbstractContextManager[Directory]) -> str:
-    """Return why a lock is refused."""
     with pytest.raises(WorkspaceError) as caught, lock:
         pass
     return str(caught.value)
@@ -42,7 +40,6 @@ def refused(lock: AbstractContextManager[Directory]) -> str:
 
 @pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGKILL])
 def test_one_run_at_a_time(tmp_path: Path, ends: signal.Signals) -> None:
-    """It is free when that one has ended, however that was, and nothing is left."""
     with holder(tmp_path / "out") as first:
         assert "another run" in refused(Directory.named(tmp_path / "out").alone())
         with pytest.raises(WorkspaceError, match="another run"):
@@ -54,7 +51,6 @@ def test_one_run_at_a_time(tmp_path: Path, ends: signal.Signals) -> None:
 
 
 def test_a_directory_that_was_not_used_goes(tmp_path: Path) -> None:
-    """One that was there stays."""
     with Directory.named(tmp_path / "new").alone():
         pass
     assert not (tmp_path / "new").exists()

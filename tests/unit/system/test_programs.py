@@ -21,14 +21,12 @@ ENVIRONMENT = {"PYTHONUTF8": "1"}
 
 
 def run(text: str, limits: Limits = LIMITS, stdin: bytes = b"") -> Ended:
-    """Run some lines of Python as a program."""
     return programs.run(
         [sys.executable, "-c", text], environment=ENVIRONMENT, limits=limits, stdin=stdin
     )
 
 
 def test_what_it_prints_and_how_it_ends() -> None:
-    """Also where all three pipes are full at the same time."""
     text = "import sys\nfor part in iter(lambda: sys.stdin.buffer.read(9999), b''):\n"
     text += "  sys.stdout.buffer.write(part)\n  sys.stderr.buffer.write(part)\nsys.exit('bye')"
     data = b"x" * 5_000_000
@@ -39,7 +37,6 @@ def test_what_it_prints_and_how_it_ends() -> None:
 
 
 def test_it_has_nothing_of_ours() -> None:
-    """No standard input, no terminal, no environment, no descriptor."""
     inherited = os.open(os.devnull, os.O_RDONLY)
     text = (
         "import os, sys, json\nprint(json.dumps([sys.stdin.read(), sorted(os.environ), "
@@ -57,7 +54,6 @@ def test_it_has_nothing_of_ours() -> None:
 
 
 def test_it_ends_when_it_takes_too_long(tmp_path: Path) -> None:
-    """With all that it has started, even where that has left it."""
     text = (
         "import os, time\nif os.fork() == 0:\n"
         f"  open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid()))\n"
@@ -80,7 +76,6 @@ def test_it_ends_when_it_prints_too_much() -> None:
 
 
 def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
-    """Where the system can limit that, which Linux can, right after it has started."""
     wait = (
         "import resource\n"
         "while resource.getrlimit(resource.{})[0] == resource.RLIM_INFINITY: pass\n"
@@ -95,13 +90,11 @@ def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_program_that_reads_nothing() -> None:
-    """What is meant for it is more than a pipe holds; it is not waited for."""
     assert run("print('done')", stdin=b"x" * 5_000_000).output == b"done\n"
 
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A directory in which every user may search, as that of the test is for one alone."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -135,7 +128,6 @@ def test_a_folder_that_may_not_be_searched_is_passed_over(public: Path) -> None:
 def test_no_program_is_taken_from_where_one_is(
     entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A repository that is checked may hold a program of that name."""
     for place in ("git", "bin/git"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text("#!/bin/sh\n")

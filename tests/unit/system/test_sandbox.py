@@ -28,10 +28,6 @@ Tried = Callable[..., Ended]
 
 @pytest.fixture(scope="module")
 def python() -> Confinement:
-    """What Python, as a program that tries anything, needs to start.
-
-    Where the kernel confines nothing, that is a failure if every tool is required.
-    """
     code = (
         "import sys, sysconfig, os; print(sys.base_prefix, sysconfig.get_path('stdlib'), "
         "sysconfig.get_config_var('DESTSHARED') or '', os.path.dirname(sys.executable))"
@@ -53,20 +49,16 @@ def python() -> Confinement:
 
 @pytest.fixture
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that is read."""
     return tmp_path_factory.mktemp("copies")
 
 
 @pytest.fixture
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that is changed."""
     return tmp_path_factory.mktemp("scratch")
 
 
 @pytest.fixture
 def tried(python: Confinement, copies: Path, scratch: Path) -> Tried:
-    """Run some Python in the sandbox."""
-
     def run(code: str, limits: Limits = SHORT) -> Ended:
         reads = (*python.reads_below, str(copies))
         return programs.run(
@@ -87,7 +79,6 @@ def test_it_computes_and_prints(tried: Tried) -> None:
 def test_it_reads_its_copies_and_changes_its_scratch(
     copies: Path, scratch: Path, tried: Tried
 ) -> None:
-    """The one is left as it is."""
     (copies / "a").write_text("given")
     assert tried(f"print(open({str(copies / 'a')!r}).read())").output == b"given\ndone\n"
     assert tried(f"open({str(scratch / 'b')!r}, 'w').write('made')").code == 0
@@ -125,7 +116,6 @@ HOST = [
     "way", ["os.open({!r}, os.O_RDONLY)", "os.open({!r}, os.O_RDWR)", "os.listdir({!r})"]
 )
 def test_it_opens_nothing_of_the_host(path: str, way: str, tried: Tried) -> None:
-    """No file, device or directory, whoever may read it."""
     if Path(path).exists():
         _refused(tried(way.format(path)))
 
@@ -133,7 +123,6 @@ def test_it_opens_nothing_of_the_host(path: str, way: str, tried: Tried) -> None
 def test_it_opens_nothing_through_a_link(
     copies: Path, scratch: Path, tmp_path: Path, tried: Tried
 ) -> None:
-    """That lies in its copies, or that it makes."""
     (tmp_path / "secret").write_text("secret")
     link = copies / "link"
     link.symlink_to(tmp_path / "secret")
@@ -146,7 +135,6 @@ def test_it_opens_nothing_through_a_link(
     "way", ["os.mkdir({!r})", "os.mkfifo({!r})", "open({!r}, 'w')", "os.symlink('a', {!r})"]
 )
 def test_it_writes_nowhere_else(way: str, tmp_path: Path, tried: Tried) -> None:
-    """Not even where everybody may."""
     _refused(tried(way.format(str(tmp_path / "made"))))
     assert not os.path.lexists(tmp_path / "made")
 
@@ -160,10 +148,6 @@ s.send(b'hello')
 
 
 def test_it_reaches_nobody(tried: Tried, tmp_path: Path) -> None:
-    """There is no socket to be had.
-
-    Not for loopback, not for a socket in the file system or one without a name.
-    """
     with Listener(tmp_path) as listener:
         for family, kind, address in listener.addresses:
             code = CONNECTS.format(family=family, kind=kind, address=address)
@@ -176,7 +160,6 @@ def test_it_reaches_nobody(tried: Tried, tmp_path: Path) -> None:
     "family", ["AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK", "AF_PACKET", "AF_ALG", "AF_VSOCK"]
 )
 def test_it_has_no_socket_of_any_family(family: str, tried: Tried) -> None:
-    """Nor a pair of them."""
     _refused(tried(f"import socket\nsocket.socket(socket.{family}, socket.SOCK_STREAM)"))
     _refused(tried("import socket\nsocket.socketpair()"))
 
@@ -191,13 +174,11 @@ def test_it_has_no_socket_of_any_family(family: str, tried: Tried) -> None:
     ],
 )
 def test_it_starts_no_other_program(program: str, way: str, tried: Tried) -> None:
-    """Neither in its own place nor beside itself."""
     if Path(program).exists():
         _refused(tried(way.format(program)))
 
 
 def test_it_starts_nothing_that_it_wrote(scratch: Path, tried: Tried) -> None:
-    """A copy of what it may start is another program."""
     made = str(scratch / "made")
     _refused(
         tried(
@@ -228,21 +209,18 @@ def test_it_starts_nothing_that_it_wrote(scratch: Path, tried: Tried) -> None:
     ],
 )
 def test_it_has_no_power_over_others_or_its_limits(way: str, tried: Tried) -> None:
-    """No process, right, limit or namespace."""
     _refused(tried(way))
 
 
 def test_it_has_no_environment_but_what_was_given(
     tried: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A token beside the job stays there."""
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     names = tried("print(*sorted(os.environ))").output.decode().split()
     assert set(names) <= {"LC_CTYPE", "PATH", "PYTHONDONTWRITEBYTECODE", "done"}
 
 
 def test_it_is_given_no_open_file_of_ours(tmp_path: Path, tried: Tried) -> None:
-    """Beside its own three streams."""
     with (tmp_path / "secret").open("w+") as file:
         os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - its only form
         code = (
@@ -262,7 +240,6 @@ def test_whoever_starts_it_keeps_all_rights(tried: Tried, tmp_path: Path) -> Non
 
 
 def test_memory_has_an_end(tried: Tried) -> None:
-    """Less than the machine has."""
     assert "MemoryError" in _refused(tried("b' ' * (1024 * 1024 * 1024)"))
 
 
@@ -273,25 +250,21 @@ def test_output_has_an_end(tried: Tried) -> None:
 
 
 def test_complaints_have_an_end(tried: Tried) -> None:
-    """Likewise."""
     assert len(tried("os.write(2, b' ' * 2 * 1024 * 1024)").complaint) == 64 * 1024
 
 
 def test_time_has_an_end(tried: Tried) -> None:
-    """That of a processor; the programs beside it go on."""
     with pytest.raises(LimitError, match="2 s of CPU time"):
         tried("while True: pass")
     assert tried("").code == 0
 
 
 def test_waiting_has_an_end(tried: Tried) -> None:
-    """By the clock."""
     with pytest.raises(LimitError, match="did not end within 1 s"):
         tried("import time; time.sleep(1000)", Limits(seconds=1, output=100))
 
 
 def test_where_the_kernel_confines_nothing_nothing_is_started(tmp_path: Path) -> None:
-    """Every way in which that may fail ends there: a path that is gone stands for all of them."""
     made = tmp_path / "made"
     confinement = Confinement(runs=("/no/such/program",))
     command = ["/bin/sh", "-c", f"echo a > {made}"]
@@ -320,7 +293,6 @@ for path in ('/etc/passwd', '/dev/zero', '/proc/self/environ', '/'):
 def test_an_older_or_newer_kernel_keeps_files_as_well(
     version: int, python: Confinement, tmp_path: Path
 ) -> None:
-    """What it knows of the interface is asked of it, as far as this kernel goes."""
     del python
     code = RESTRICTED.format(folder=str(tmp_path), version=min(version, landlock.version()))
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -331,7 +303,6 @@ def test_an_older_or_newer_kernel_keeps_files_as_well(
 def test_a_program_that_was_cut_off_is_said(
     length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A download that was interrupted: its header names what is not there."""
     program = tmp_path / "kustomize"
     program.write_bytes(Path(sys.executable).resolve().read_bytes()[:length])
     program.chmod(0o755)
@@ -343,7 +314,6 @@ def test_a_program_that_was_cut_off_is_said(
 def test_a_program_without_its_loader_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that was built on another distribution, such as for musl."""
     loader = b"/lib64/ld-linux-x86-64.so.2"
     content = Path(sys.executable).resolve().read_bytes()
     if loader not in content:
@@ -364,7 +334,6 @@ HEADERS = {
 
 @pytest.mark.parametrize("machine", HEADERS)
 def test_the_numbers_are_the_kernels(machine: str) -> None:
-    """As its own headers have them."""
     header = Path(HEADERS[machine])
     if not header.is_file():
         lacking(f"{header} is not installed (Debian: linux-libc-dev)")

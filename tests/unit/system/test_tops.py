@@ -17,10 +17,6 @@ MARKS = ("directory", "file", "link to nothing")
 
 @pytest.fixture(params=MARKS)
 def inner(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Make a repository inside another one, whose kustomization has the inner one's policy.
-
-    The outer one has a rendered timetable, too.
-    """
     top = Path(os.path.realpath(tmp_path), "outer/inner")
     (top / "out").mkdir(parents=True)
     (top.parent / ".git").mkdir()
@@ -38,7 +34,6 @@ def inner(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_a_repository_inside_another_one_is_its_own(inner: Path) -> None:
-    """Also where its `.git` leads nowhere, as in a container that has a part of a machine."""
     below = inner / "out"
     assert tops.top(below) == inner
     assert tops.top(inner) == inner

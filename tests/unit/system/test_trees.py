@@ -12,17 +12,14 @@ WANTED = {"a/one.yaml": b"# ours\n1\n", "a/b/two.yaml": b"# ours\n2\n"}
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Folder:
-    """A tree that does not exist yet."""
     return Folder(tmp_path / "deep/tree", "# ours".__eq__, branches=("a", "c/d"))
 
 
 def times(path: Path) -> dict[str, int]:
-    """Return when each file below a directory was written."""
     return {str(file): file.stat().st_mtime_ns for file in path.rglob("*") if file.is_file()}
 
 
 def test_it_is_made_read_and_kept(tree: Folder) -> None:
-    """What was written is read, and what is as wanted is not written again."""
     assert tree.put(tree.read(), WANTED) == Changes(len(WANTED))
     assert tree.read() == WANTED
     before = times(tree.path)
@@ -34,14 +31,12 @@ def test_it_is_made_read_and_kept(tree: Folder) -> None:
     "path", ["", "x.yaml", "a", "ab/x.yaml", "a/../x.yaml", "../a/x.yaml", "/a/x.yaml", "a/"]
 )
 def test_nothing_outside_of_the_branches(tree: Folder, path: str) -> None:
-    """A path that leads elsewhere is refused before anything is written."""
     with pytest.raises(WorkspaceError, match="is not the path"):
         tree.put({}, {"a/one.yaml": b"# ours\n", path: b"# ours\n"})
     assert not tree.path.exists()
 
 
 def test_what_a_failure_of_power_left_is_made_good(tree: Folder) -> None:
-    """A file that is there and empty is nobody's."""
     tree.put({}, WANTED)
     (tree.path / "a/one.yaml").write_bytes(b"")
     assert tree.put(tree.read(), WANTED) == Changes(1)

@@ -37,7 +37,6 @@ STEPS = (
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every name in every other one, three deep, with files beside them."""
     root = tmp_path_factory.mktemp("tree")
     for first in NAMES:
         for second in NAMES:
@@ -61,7 +60,6 @@ def test_a_glob_finds_what_python_finds(tree: Path, steps: list[str]) -> None:
 
 @pytest.fixture
 def linked(tmp_path: Path) -> Path:
-    """Directories of which each holds links to all: who follows them walks for ever."""
     for number in range(4):
         (tmp_path / f"clusters/c{number}").mkdir(parents=True)
         (tmp_path / f"clusters/c{number}/a.yaml").write_text("")
@@ -74,7 +72,6 @@ def linked(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("pattern", ["clusters/*", "*/*", "clusters/*/*", "clusters/c?/*"])
 def test_links_are_not_followed(linked: Path, pattern: str) -> None:
-    """Neither by a glob nor by what reads manifests."""
     found = list(walk.directories(str(linked), pattern))
     assert len(found) == len(set(found)) <= 6
     assert not any("to" in path or "up" in path for path in found)
@@ -82,7 +79,6 @@ def test_links_are_not_followed(linked: Path, pattern: str) -> None:
 
 
 def test_a_walk_has_an_end(tree: Path) -> None:
-    """Beyond so many entries it stops, and says where."""
     for call in (
         lambda: list(walk.walk(tree, most=50)),
         lambda: list(walk.directories(str(tree), "*/*", most=50)),
