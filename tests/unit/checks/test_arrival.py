@@ -60,19 +60,7 @@ def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
     [
         # Beside the Kustomization that creates the namespace, with which the root begins.
         {FLUX: kustomization("apps") + ours(), "apps/ns.yaml": SHOP},
-        # Further down.
-        {
-            FLUX: kustomization("apps") + ours(),
-            "apps/more.yaml": kustomization("more"),
-            "more/ns.yaml": SHOP,
-        },
-        # By themselves, and what creates the namespace waits for them.
-        {
-            FLUX: kustomization("windows") + kustomization("apps", WAITS),
-            "windows/role.yaml": ours(),
-            "apps/ns.yaml": SHOP,
-        },
-        # Transitively.
+        # What creates the namespace waits for them, transitively.
         {
             FLUX: kustomization("windows")
             + kustomization("infra", WAITS)
@@ -83,7 +71,6 @@ def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
         },
         # A chart creates it, whose release lies beside the Role.
         {FLUX: kustomization("apps"), "apps/all.yaml": RELEASE + ours()},
-        {FLUX: kustomization("apps") + ours(), "apps/release.yaml": RELEASE},
         # By themselves, but what creates the namespace waits until they are ready.
         {
             FLUX: kustomization("windows", "  wait: true\n") + kustomization("apps", WAITS),
@@ -106,14 +93,6 @@ def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
             FLUX: kustomization("windows") + kustomization("apps"),
             "windows/role.yaml": ours(),
             "apps/ns.yaml": SHOP,
-            "policy.yaml": policy("[apps]", spec=WAIT),
-        },
-        # What applies that, and what the release that creates it depends on.
-        {
-            FLUX: kustomization("windows") + kustomization("apps"),
-            "windows/role.yaml": ours(),
-            "apps/inner.yaml": kustomization("inner"),
-            "inner/ns.yaml": SHOP,
             "policy.yaml": policy("[apps]", spec=WAIT),
         },
         {
@@ -146,11 +125,6 @@ def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocke
             "apps/ns.yaml": SHOP,
             "policy.yaml": policy("[apps]"),
         },
-        {
-            FLUX: kustomization("windows") + RELEASE,
-            "windows/role.yaml": ours(),
-            "policy.yaml": policy("[shop]").replace("{kind: Kustomization", "{kind: HelmRelease"),
-        },
         # By itself, and nothing waits for it.
         {
             FLUX: kustomization("apps") + APART,
@@ -165,8 +139,7 @@ def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocke
             "apps/ns.yaml": SHOP,
             "base/ns.yaml": SHOP,
         },
-        # Who delivers the windows creates it, or what that depends on.
-        {FLUX: kustomization("windows") + SHOP, "windows/role.yaml": ours()},
+        # What the delivery of the windows depends on creates it.
         {
             FLUX: kustomization("windows", "  dependsOn: [{name: apps}]\n") + kustomization("apps"),
             "windows/role.yaml": ours(),

@@ -39,25 +39,13 @@ def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> N
     [
         # What nobody leaves out is applied, and cannot be.
         ({"web/x.yaml": JUNK}, "web/x.yaml:1:1: [error] cannot be applied"),
-        ({".sourceignore": "x.yaml", "web/x.yaml": JUNK}, ""),
         ({ROOT: "ignore: x.yaml", "web/x.yaml": JUNK}, ""),
         # `spec.ignore` comes last.
         (
             {ROOT: 'ignore: "!x.yaml"', ".sourceignore": "x.yaml", "web/x.yaml": JUNK},
             "web/x.yaml:1:1: [error] cannot be applied",
         ),
-        # By default, unless there is a pattern.
-        ({"web/.sops.yaml": JUNK}, ""),
-        (
-            {".sourceignore": "docs/", "web/.sops.yaml": JUNK},
-            "web/.sops.yaml:1:1: [error] cannot be applied",
-        ),
         # What a build needs.
-        (BASE, ""),
-        (
-            {**BASE, ".sourceignore": "docs/\n/base/"},
-            "web/kustomization.yaml:1:1: [error] cannot be built: base is not in the artifact",
-        ),
         (
             {**BASE, ".sourceignore": "a.yaml"},
             "web/kustomization.yaml:1:1: [error] cannot be built: base/a.yaml is not in the artif",
@@ -66,7 +54,6 @@ def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> N
             PICTURE,
             "web/kustomization.yaml:1:1: [error] cannot be built: web/logo.png is not in the",
         ),
-        ({**PICTURE, ".sourceignore": "docs/"}, ""),
         # Flux makes a kustomization for a directory whose own is left out.
         ({**BASE, "web/b.yaml": config_map("b"), ".sourceignore": "/web/kustomization.yaml"}, ""),
         # The path of a Kustomization, that of the root among them.

@@ -1,22 +1,31 @@
-"""Every rule has a document that breaks it and one that nearly does.
+"""Every rule has a document that breaks it and no other, and one that nearly does.
 
-Those of plan and stream are ResourceLists.
+Those of plan and stream are ResourceLists, those of the audit policies, audited from 2027 on.
 """
 
 import json
 import re
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
+import zoned
 from calls import call
 
 from krm_windows import rules
-from krm_windows.checks import readonly
+from krm_windows.checks import policy_changes, readonly
+from krm_windows.checks.audit import Scope
 from krm_windows.emit import configmap
+from krm_windows.fleet import audit
 from krm_windows.function import window_policy
-from krm_windows.krm import ResourceList
+from krm_windows.gate.timetable import Target
+from krm_windows.inventory import no_resources
+from krm_windows.krm import KubeObject, ResourceList, documents
 from krm_windows.plan.timetable import dump
+from krm_windows.preview.successions import successions
+from krm_windows.preview.versions import Choice, Source
+from krm_windows.results import Result
 from krm_windows.rules import RULES, Rule
 from krm_windows.schedule.timetable import Kind, Timetable
 from krm_windows.schedule.timetable import Rule as Window
@@ -71,27 +80,39 @@ ELSEWHERE = (
     *OF_REPOSITORIES,
 )
 DOCUMENTED = [rule for rule in RULES if rule not in ELSEWHERE]
-STREAM_RULES = [rule for rule in DOCUMENTED if document(rule, "fires").startswith(HEAD)]
+# Of these, a document is the policy before a change, and the one after it.
+CHANGES = (rules.FORMER_NAME, rules.TARGET_DROPPED)
+AUDITED = RULES[RULES.index(rules.WINDOW_NEVER_OPENS) : RULES.index(rules.ADMISSION_DISABLED) + 1]
+STREAMS = [rule for rule in DOCUMENTED if document(rule, "fires").startswith(HEAD)]
+FROM_2027 = Scope(date(2027, 1, 1))
 
 
 def fired(rule: Rule, name: str) -> set[str]:
-    if rule is not rules.RENDER_READ_ONLY:
-        said = call(document(rule, name), LOG_TO_STDERR="true").err
+    text = document(rule, name)
+    results: Iterable[Result]
+    if rule in CHANGES:
+        old, new = documents(text.encode())
+        results = successions(Source(old), Source(new), None)[1]
+    elif rule in AUDITED:
+        policy = KubeObject.parse(text.encode())
+        [report] = audit.reports(policy, no_resources, Choice(), FROM_2027)
+        results = report.results
+    elif rule is rules.RENDER_READ_ONLY:
+        resources = ResourceList.read(text.encode())
+        assert resources.function_config
+        compiled = window_policy.compile_onto(resources.function_config, resources.items)
+        results = readonly.refused(compiled.results, compiled.adopted)
+    else:
+        said = call(text, LOG_TO_STDERR="true").err
         return set(re.findall(r"\(([a-z-]+)\)$", said, re.MULTILINE))
-    resources = ResourceList.read(document(rule, name).encode())
-    assert resources.function_config
-    compiled = window_policy.compile_onto(resources.function_config, resources.items)
-    return {result.tags["rule"] for result in readonly.refused(compiled.results, compiled.adopted)}
+    return {result.tags["rule"] for result in results}
 
 
-@pytest.mark.parametrize("rule", STREAM_RULES, ids=lambda rule: rule.id)
-def test_a_rule_fires_alone(rule: Rule) -> None:
-    assert fired(rule, "fires") - BESIDE.get(rule.id, set()) == {rule.id}
-
-
-@pytest.mark.parametrize("rule", STREAM_RULES, ids=lambda rule: rule.id)
-def test_a_rule_nearly_fires(rule: Rule) -> None:
-    assert fired(rule, "nearly") - BESIDE.get(rule.id, set()) == set()
+@pytest.mark.parametrize("rule", [*STREAMS, *AUDITED, *CHANGES], ids=lambda rule: rule.id)
+def test_a_rule_fires_alone_and_nearly_does_not(rule: Rule) -> None:
+    beside = BESIDE.get(rule.id, set())
+    assert fired(rule, "fires") - beside == {rule.id}
+    assert fired(rule, "nearly") - beside == set()
 
 
 def test_every_rule_has_both_documents_and_every_folder_a_rule() -> None:
@@ -99,3 +120,11 @@ def test_every_rule_has_both_documents_and_every_folder_a_rule() -> None:
         path.name: {document.name for document in path.iterdir()} for path in FIXTURES.iterdir()
     }
     assert found == {rule.id: {"fires.yaml", "nearly.yaml"} for rule in DOCUMENTED}
+
+
+def test_what_was_held_open_leaves_nothing_shut() -> None:
+    target = Target(group="g", resource="things", kind="Thing", namespace="default", name="one")
+    old = zoned.timetable(policy="default/old", time_zone="UTC", targets=(target,))
+    new = zoned.timetable(policy="default/new", time_zone="UTC")
+    assert len(list(policy_changes.left_closed(old, new))) == 2
+    assert not list(policy_changes.left_closed(old._replace(state="Open"), new))
