@@ -1,12 +1,13 @@
 """`check --repo` reads of a repository what source-controller puts into the artifact."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from flux_texts import HOME, config_map, kustomization, lay
 
 from krm_windows.cli import main
+
+pytestmark = pytest.mark.usefixtures("kustomize")
 
 JUNK = "a: 1\n"
 SOURCE = """\
@@ -27,11 +28,6 @@ PICTURE = {
     "web/kustomization.yaml": "configMapGenerator: [{name: a, files: [logo.png]}]\n",
     "web/logo.png": "",
 }
-
-
-@pytest.fixture(autouse=True)
-def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,11 @@
 """What delivers the windows: live, and in front of what they gate."""
 
-from pathlib import Path
-
 import pytest
 
 from krm_windows.checks import delivery
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import KubeObject
 
-FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 SOURCE = "source.toolkit.fluxcd.io"
 DELIVERING = """\

@@ -4,7 +4,6 @@ Nothing is found, and all of it is seen.
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from krm_windows.flux import survey
 from krm_windows.flux.builds import Builds
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
+
+pytestmark = pytest.mark.usefixtures("kustomize")
 
 LAYOUTS = Path(__file__).parents[2] / "fixtures/layouts"
 # What each of its clusters has, and what is reported: CI renders the policies into what the
@@ -25,11 +26,6 @@ SEEN = {
         3 * ["info"],
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
 @pytest.mark.parametrize("layout", SEEN)

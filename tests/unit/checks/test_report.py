@@ -26,18 +26,14 @@ spec:
     ("path", "number"),
     [
         ("", 4),
-        ("spec", 5),
-        ("spec.targets", 6),
         ("spec.targets[0]", 7),
         ("spec.targets[0].names[1]", 9),
-        ("spec.windows", 10),
         ("spec.windows.week", 12),
         ("spec.windows.week.closes", 13),
         # What is not there: the nearest that is, which holds it or will.
         ("spec.freezes.christmas", 5),
         ("spec.windows.night.opens", 10),
         ("spec.targets[3].kind", 6),
-        ("status", 4),
     ],
 )
 def test_the_line_of_a_field(path: str, number: int) -> None:

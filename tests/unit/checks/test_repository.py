@@ -1,7 +1,6 @@
 """What is judged of a repository, where the fixtures of the rules are too small to show it."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -101,7 +100,7 @@ def test_a_move_is_judged_by_what_opens_later(
     found: set[tuple[str, str]],
     judged: Judged,
     tmp_path: Path,
-    tool: Callable[[str], Path],
+    commit: Callable[[Path], None],
 ) -> None:
     """So only a later owner is too late."""
     before, after = move.split()
@@ -111,13 +110,7 @@ def test_a_move_is_judged_by_what_opens_later(
     }
     second = {FLUX: TWO + kustomization("second"), "second/second.yaml": config_map("s")}
     lay(tmp_path, BOTH | {**second, f"{before}/moves.yaml": config_map("moves"), **policies})
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (
-        ["init", "--quiet"],
-        ["add", "."],
-        [*who, "commit", "--quiet", "--message", "before"],
-    ):
-        subprocess.run([tool("git"), "-C", tmp_path, *command], check=True)
+    commit(tmp_path)
     (tmp_path / before / "moves.yaml").unlink()
     assert judged({f"{after}/moves.yaml": config_map("moves")}, "--base", "HEAD") == found
 
@@ -234,15 +227,6 @@ def test_one_source_that_moves_is_one_finding(
     assert "HelmRelease flux-system/r4" in found[0]["tags"]["objects"]
     assert "(5 objects: HelmRelease flux-system/r0" in found[0]["message"]
     assert "and 2 more)" in found[0]["message"]
-
-
-def test_a_source_that_is_not_followed_is_reported_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lost = "".join(kustomization(f"tenant-{number}", source="tenants") for number in range(4))
-    lay(tmp_path, BOTH | {FLUX: TWO + lost, "windows/policy.yaml": policy()})
-    found, _ = checked(tmp_path, capsys)
-    assert (found["tags"]["rule"], found["tags"]["count"]) == ("not-followed", "4")
 
 
 RELEASED = "  released: [{kind: Kustomization, names: [windowed]}]\n"

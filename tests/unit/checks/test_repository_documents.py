@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,8 @@ import pytest
 from krm_windows import rules
 from krm_windows.cli import main
 from krm_windows.rules import RULES, Rule
+
+pytestmark = pytest.mark.usefixtures("kustomize")
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/repositories"
 # Those that plan or stream find too, and those that only a repository shows.
@@ -37,71 +38,39 @@ BESIDE = {
 HOME = ("--source", "flux-system=.")
 
 
-@pytest.fixture(autouse=True)
-def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
-
-
-def found(
-    folder: Path, *options: str, capsys: pytest.CaptureFixture[str]
-) -> list[dict[str, object]]:
-    main(["check", "--repo", str(folder), "-o", "json", "--no-cache", *options])
-    printed = capsys.readouterr()
-    assert not printed.err
-    results: list[dict[str, object]] = json.loads(printed.out)["results"]
-    return results
-
-
-def fired(rule: Rule, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    folder = FIXTURES / rule.id / name
-    options = [] if rule is rules.SOURCE_ASSUMED else [*HOME]
-    if (folder / "before").is_dir():
-        folder = changed(folder, tmp_path / "repository")
-        options += ["--base", "HEAD"]
-    results = found(folder, *options, capsys=capsys)
-    for result in results:
-        check_place(result)
-    every = {str(result["tags"]["rule"]) for result in results}  # type: ignore[index]
-    # Most of these repositories have nothing of a policy but its file.
-    return every if rule is rules.POLICY_FILE_ALONE else every - {rules.POLICY_FILE_ALONE.id}
-
-
-def changed(folder: Path, repository: Path) -> Path:
-    shutil.copytree(folder / "before", repository)
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (
-        ["init", "--quiet"],
-        ["add", "."],
-        [*who, "commit", "--quiet", "--message", "before"],
-    ):
-        subprocess.run(["git", "-C", repository, *command], check=True)
-    shutil.rmtree(repository / "windowed")
-    shutil.rmtree(repository / "live")
-    shutil.copytree(folder / "after", repository, dirs_exist_ok=True)
-    return repository
-
-
-def check_place(result: dict[str, object]) -> None:
-    path, tags = result["file"]["path"], result["tags"]  # type: ignore[index]
-    lines = Path(path).read_text().splitlines()
-    assert 1 <= int(tags["line"]) <= len(lines)
-    assert result["message"]
-
-
 @pytest.mark.parametrize("rule", [*SHARED, *OWN], ids=lambda rule: rule.id)
-def test_a_rule_fires_alone(
-    rule: Rule, tool: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_rule_fires_alone_and_nearly_does_not(
+    rule: Rule,
+    commit: Callable[[Path], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert tool("git")
-    assert fired(rule, "fires", tmp_path, capsys) - BESIDE.get(rule.id, set()) == {rule.id}
+    def fired(name: str) -> set[str]:
+        """Check a repository of the rule, one with a past from the past on."""
+        folder = FIXTURES / rule.id / name
+        options = [] if rule is rules.SOURCE_ASSUMED else [*HOME]
+        if (folder / "before").is_dir():
+            repository = tmp_path / name
+            shutil.copytree(folder / "before", repository)
+            commit(repository)
+            shutil.rmtree(repository / "windowed")
+            shutil.rmtree(repository / "live")
+            folder = shutil.copytree(folder / "after", repository, dirs_exist_ok=True)
+            options += ["--base", "HEAD"]
+        main(["check", "--repo", str(folder), "-o", "json", "--no-cache", *options])
+        printed = capsys.readouterr()
+        assert not printed.err
+        results = json.loads(printed.out)["results"]
+        for each in results:
+            lines = Path(each["file"]["path"]).read_text().splitlines()
+            assert 1 <= int(each["tags"]["line"]) <= len(lines)
+            assert each["message"]
+        found = {each["tags"]["rule"] for each in results} - BESIDE.get(rule.id, set())
+        # Most of these repositories have nothing of a policy but its file.
+        return found if rule is rules.POLICY_FILE_ALONE else found - {rules.POLICY_FILE_ALONE.id}
 
-
-@pytest.mark.parametrize("rule", [*SHARED, *OWN], ids=lambda rule: rule.id)
-def test_a_rule_nearly_fires(
-    rule: Rule, tool: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert tool("git")
-    assert fired(rule, "nearly", tmp_path, capsys) - BESIDE.get(rule.id, set()) == set()
+    assert fired("fires") == {rule.id}
+    assert fired("nearly") == set()
 
 
 def test_every_rule_has_both_repositories_and_every_folder_a_rule() -> None:

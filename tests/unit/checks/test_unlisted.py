@@ -20,8 +20,7 @@ SHOP = kustomization("shop", path="./shop")
 @pytest.mark.parametrize(
     ("files", "read", "named"),
     [
-        ({}, "2 of 2", []),
-        ({"flux/web.yaml": WEB}, "2 of 3", ["flux"]),
+        ({"a flux/web.yaml": WEB}, "2 of 3", ["a flux"]),
         # What syncs it says where a cluster is.
         (
             {"hub/flux-system/sync.yaml": kustomization("flux-system", path="./hub")}
@@ -29,8 +28,7 @@ SHOP = kustomization("shop", path="./shop")
             "2 of 4",
             ["hub"],
         ),
-        # All that is side by side, and nothing of which something was read.
-        ({"flux/x/web.yaml": WEB, "flux/y/z/shop.yaml": SHOP}, "2 of 4", ["flux"]),
+        # Nothing of which something was read.
         ({"flux/x/web.yaml": WEB, "other/shop.yaml": SHOP}, "2 of 4", ["flux/x", "other"]),
         ({"a/x/kustomization.yaml": "resources: []\n", "clusters/web.yaml": WEB}, "2 of 3", []),
         # What another Kustomization applies is that one's.
@@ -55,9 +53,6 @@ SHOP = kustomization("shop", path="./shop")
         ),
         # What is in no artifact is nobody's.
         ({"docs/web.yaml": WEB, ".sourceignore": "/docs"}, "2 of 2", []),
-        # A patch is no Kustomization.
-        ({"docs/web.yaml": WEB.replace("sourceRef", "other")}, "2 of 2", []),
-        ({"with space/web.yaml": WEB}, "2 of 3", ["with space"]),
     ],
 )
 def test_kustomizations_that_nothing_found_applies(
