@@ -35,14 +35,10 @@ WAYS = (_forge, _proposals, _keys)
             f"http://bob:{SECRET}@forge.test/api",
             "^http://forge.test: the URL must not contain a user",
         ),
-        (f"https://bob:{SECRET}@forge.test/api", "must not contain a user or password"),
         (f"https://{SECRET}@forge.test/api", "must not contain a user or password"),
         (f"http://forge.test/{SECRET}?token={SECRET}", "^http://forge.test: must be an https URL"),
-        (f"ftp://127.0.0.1/{SECRET}", "must be an https URL"),
         (f"https://bob:{SECRET}@[forge.test/api", "the URL must be https"),
-        (f"https://bob:{SECRET}@forge.test:port/api", "the URL must be https"),
         (f"https:///{SECRET}", "has no host"),
-        ("ftp:forge.test://", "has no host"),
     ],
 )
 def test_an_address_that_is_refused_is_not_repeated(

@@ -41,12 +41,6 @@ def test_a_directory_is_as_it_was(repository: Path) -> None:
     assert not was.exists()
 
 
-@pytest.mark.parametrize("ref", ["no-such-branch", "--help", "HEAD:nothing"])
-def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
-    with pytest.raises(WorkspaceError), snapshot(repository, ref):
-        pass
-
-
 def test_a_directory_outside_of_git_is_said(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

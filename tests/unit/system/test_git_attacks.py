@@ -83,71 +83,31 @@ def was(repository: Repository, ref: str = "HEAD", below: str = ".", **most: int
             return files(folder)
 
 
-# What runs programs, or has others say what to do; git-config(1). {canary} is a command that makes
-# a file.
-SETTINGS = {
-    "core.fsmonitor": "{canary}",
-    "core.hooksPath": "{hooks}",
-    "core.sshCommand": "{canary}",
-    "core.pager": "{canary}",
-    "core.editor": "{canary}",
-    "core.askPass": "{canary}",
-    "core.alternateRefsCommand": "{canary}",
-    "core.gitProxy": "{canary}",
-    "core.worktree": "/",
-    "credential.helper": "!{canary}",
-    "diff.external": "{canary}",
-    "diff.evil.textconv": "{canary}",
-    "filter.evil.smudge": "{canary}",
-    "filter.evil.process": "{canary}",
-    "gpg.program": "{canary}",
-    "include.path": "{include}",
-    "pager.ls-tree": "{canary}",
-    "alias.ls-tree": "!{canary}",
-    "remote.origin.promisor": "true",
-    "remote.origin.url": "ext::{canary}",
-    "remote.origin.uploadpack": "{canary}",
-    "protocol.ext.allow": "always",
-    "extensions.partialClone": "origin",
-    "trace2.eventTarget": "{trace}",
-    "safe.directory": "*",
-}
-
-
 def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_path: Path) -> None:
-    canary = tmp_path / "canary"
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {canary}\n")
-    program.chmod(0o755)
-    hooks = tmp_path / "hooks"
-    hooks.mkdir()
-    for name in ("post-index-change", "reference-transaction", "pre-auto-gc", "post-checkout"):
-        (hooks / name).symlink_to(program)
-    (tmp_path / "include").write_text(f"[core]\n\tfsmonitor = {program}\n")
-    values = {
-        "canary": program,
-        "hooks": hooks,
-        "include": tmp_path / "include",
-        "trace": tmp_path / "trace",
-    }
+    """Nor one of a folder that looks like a bare repository."""
     bare = repository.top / "clusters"
-    (bare / "refs").mkdir(parents=True)
-    (bare / "objects").mkdir()
+    for folder in (bare / "refs", bare / "objects", repository.top / "windows"):
+        folder.mkdir(parents=True)
     (bare / "HEAD").write_text("ref: refs/heads/main\n")
     (bare / "a.yaml").write_text("a\n")
-    (repository.top / ".gitattributes").write_text("* diff=evil filter=evil\n")
     repository.commit_all()
-    for config in (repository.top / ".git/config", bare / "config"):
-        for name, value in SETTINGS.items():
-            subprocess.run(
-                ["git", "config", "--file", config, "--add", name, value.format(**values)],
-                check=True,
-            )
-    # In a commit without the blob, Git would have asked the promisor for it.
-    for below in (".", "clusters"):
-        assert "a.yaml" in " ".join(was(repository, below=below))
-    assert not canary.exists()
-    assert not (tmp_path / "trace").exists()
+    trace = tmp_path / "trace"
+    with hostile_checkout.listening(tmp_path / "pipe") as pipe:
+        hostile_checkout.trap(repository.top, pipe)
+        for setting in (
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.url", "ext::touch trace"),
+            ("safe.directory", "*"),
+            ("core.worktree", "/"),
+            ("trace2.eventTarget", str(trace)),
+        ):
+            repository("config", *setting)
+        (bare / "config").write_bytes((repository.top / ".git/config").read_bytes())
+        # In a commit without the blob, Git would have asked the promisor for it.
+        for below in (".", "clusters"):
+            assert "a.yaml" in " ".join(was(repository, below=below))
+        assert pipe.said() == set()
+    assert not trace.exists()
 
 
 @pytest.mark.parametrize("name", ["config", "shallow"])
@@ -166,14 +126,8 @@ def test_nothing_of_the_callers_environment_reaches_git(
 ) -> None:
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
-    for name in (
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_COMMON_DIR",
-        "GIT_INDEX_FILE",
-    ):
-        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+    for name in ("DIR", "WORK_TREE", "OBJECT_DIRECTORY", "COMMON_DIR", "INDEX_FILE"):
+        monkeypatch.setenv(f"GIT_{name}", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_NAMESPACE", "other")
     monkeypatch.setenv("GIT_EXEC_PATH", str(tmp_path))
     monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
@@ -207,12 +161,8 @@ def test_nothing_is_fetched(repository: Repository) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)  # noqa: FBT003 - its only argument
         address = f"git://127.0.0.1:{server.getsockname()[1]}/x"
-        for name, value in {
-            "url": address,
-            "promisor": "true",
-            "partialclonefilter": "blob:none",
-        }.items():
-            repository("config", f"remote.origin.{name}", value)
+        repository("config", "remote.origin.url", address)
+        repository("config", "remote.origin.promisor", "true")
         repository("config", "extensions.partialClone", "origin")
         with pytest.raises(
             WorkspaceError,
@@ -238,17 +188,18 @@ def test_replacements_and_grafts_are_not_followed(repository: Repository) -> Non
 
 
 @pytest.mark.parametrize(
-    "ref", ["main", "HEAD", "HEAD~1", "v1", "HEAD@{1}", "refs/heads/main", "main~1^0"]
+    ("ref", "content"), [("main", "2\n"), ("v1", "2\n"), ("HEAD@{1}", "1\n"), ("main~1^0", "1\n")]
 )
-def test_commits_are_named_as_git_names_them(repository: Repository, ref: str) -> None:
+def test_commits_are_named_as_git_names_them(
+    repository: Repository, ref: str, content: str
+) -> None:
     repository("symbolic-ref", "HEAD", "refs/heads/main")
     for number in (1, 2):
         (repository.top / "a.yaml").write_text(f"{number}\n")
         repository.commit_all()
     repository("tag", "-a", "v1", "-m", "x")
     repository("pack-refs", "--all")
-    before = "1" in ref.replace("v1", "")
-    assert was(repository, ref) == {"a.yaml": "1\n" if before else "2\n"}
+    assert was(repository, ref) == {"a.yaml": content}
 
 
 @pytest.mark.parametrize(
@@ -265,23 +216,16 @@ NAMES = [
     b"..",
     b".",
     b"../x",
-    b"../../x",
     b"/x",
-    b"/etc/x",
     b"a//b",
-    b"a/../../x",
     b".git",
     b".GIT",
-    b".Git",
     b"git~1",
-    b"GIT~1",
     b".git ",
-    b".git.",
     b".git . .",
     b".git::$INDEX_ALLOCATION",
     b".git/config",
     b"a\\b",
-    b"..\\x",
     b"n" * 256,
     b"d/" * 101 + b"x",
 ]
@@ -370,14 +314,10 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
 
 LINKS = {
     "inside": ("d/to", "../a", True),
-    "the top": ("d/to", "..", True),
-    "nothing": ("d/to", "missing", True),
     "up": ("to", "..", False),
     "up from deep": ("d/to", "../../x", False),
     "absolute": ("to", "/etc/passwd", False),
-    "the top, absolute": ("to", "/", False),
     "through nothing and up": ("to", "missing/../../x", False),
-    "a path that comes back": ("to", "d/../a", True),
     "itself": ("to", "to", True),
     "empty": ("to", "", False),
 }
@@ -415,12 +355,12 @@ def test_what_is_only_named_like_git_is_written(repository: Repository) -> None:
     assert set(was(repository, "evil")) == set(names)
 
 
-@pytest.mark.parametrize("way", ["worktree", "submodule", "separate", "below", "link"])
+@pytest.mark.parametrize("way", ["worktree", "submodule", "separate", "link"])
 def test_repositories_of_every_layout(
     tool: Callable[[str], Path], tmp_path: Path, way: str
 ) -> None:
-    options = {"separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"]}
-    source = Repository(tool("git"), tmp_path / "source", *options.get(way, []))
+    options = [f"--separate-git-dir={tmp_path / 'gitdir'}"] if way == "separate" else []
+    source = Repository(tool("git"), tmp_path / "source", *options)
     (source.top / "d").mkdir()
     (source.top / "d/a.yaml").write_text("a\n")
     source.commit_all()
@@ -430,15 +370,8 @@ def test_repositories_of_every_layout(
         place = tmp_path / "tree/d"
     if way == "submodule":
         outer = Repository(tool("git"), tmp_path / "outer")
-        outer(
-            "-c",
-            "protocol.file.allow=always",
-            "submodule",
-            "--quiet",
-            "add",
-            str(source.top),
-            "sub",
-        )
+        add = ("submodule", "--quiet", "add", str(source.top), "sub")
+        outer("-c", "protocol.file.allow=always", *add)
         place = outer.top / "sub/d"
     if way == "link":
         place = tmp_path / "link"
@@ -515,8 +448,8 @@ def test_the_repository_of_another_user(repository: Repository, tmp_path: Path) 
         "import sys; from pathlib import Path; from krm_windows.system import git\n"
         "with git.snapshot(Path(sys.argv[1]), 'HEAD') as was: print((was / 'a.yaml').read_text())"
     )
-    for value, trusted in {"": False, "*": True, str(repository.top): True, "/x": False}.items():
-        (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {value}\n" if value else "")
+    for value, trusted in {str(repository.top): True, "/x": False}.items():
+        (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {value}\n")
         done = subprocess.run(
             [sys.executable, "-c", program, repository.top],
             env={**os.environ, "HOME": str(tmp_path)},

@@ -46,16 +46,10 @@ def test_how_it_is_asked(program: Path) -> None:
 EVIL = [
     "--token=x",
     "-A",
-    "-",
     "",
-    "a b",
-    "a=b",
     "a,b\n",
-    "secret/x/y",
     "x" * 254,
     "$(x)",
-    "..",
-    "é",
 ]
 
 
