@@ -84,17 +84,3 @@ def test_every_block_of_yaml_and_json_can_be_read() -> None:
             assert list(yaml.safe_load_all(token.content)) != [None], page
         if token.type == "fence" and token.info == "json":
             json.loads(token.content)
-
-
-CODE = re.compile(r"`[^`]*`")
-
-
-def cells(row: str) -> int:
-    return CODE.sub(lambda code: code[0].replace("|", ""), row).replace("\\|", "").count("|") - 1
-
-
-def test_every_row_has_the_cells_of_its_head() -> None:
-    for page, token in ((each, token) for each in PAGES for token in tokens(each)):
-        if token.type == "table_open" and token.map:
-            lines = page.read_text().splitlines()[slice(*token.map)]
-            assert len({cells(line.strip()) for line in lines}) == 1, (page, lines)

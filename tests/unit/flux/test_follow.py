@@ -113,7 +113,6 @@ _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
     [
         (f"annotations: {{{_SUBSTITUTE}: disabled}}", "echo ${TEAM}"),
         (f"labels: {{{_SUBSTITUTE}: disabled}}", "echo ${TEAM}"),
-        (f"annotations: {{'{_SUBSTITUTE}': \"disabled\"}}", "echo ${TEAM}"),
         (f"annotations:\n    {_SUBSTITUTE}:   disabled # as it has a script\n", "echo ${TEAM}"),
         (
             f"annotations: {{{_SUBSTITUTE}: enabled}}\n  labels: {{{_SUBSTITUTE}: disabled}}",
@@ -122,7 +121,6 @@ _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
         # Not the same words elsewhere in the object, nor another value.
         (f"annotations: {{note: '{_SUBSTITUTE}: disabled'}}", "echo a"),
         (f"annotations: {{{_SUBSTITUTE}: Disabled}}", "echo a"),
-        (f"annotations: {{other.{_SUBSTITUTE}: disabled}}", "echo a"),
     ],
 )
 def test_an_object_can_forbid_substitution(follow: Followed, metadata: str, run: str) -> None:
@@ -222,11 +220,9 @@ spec:
 @pytest.mark.parametrize(
     ("copies", "path", "directory"),
     [
-        ('{from: "@fleet/apps/", to: "@artifact/"}', "./apps", None),
         ('{from: "@fleet/**", to: "@artifact/here"}', "./here/apps", "apps"),
         ('{from: "@fleet/deploy/**", to: "@artifact/"}', "./", "deploy"),
         ('{from: "@fleet/apps/", to: "@artifact/"}', "./", None),
-        ('{from: "@fleet/apps/*.yaml", to: "@artifact/"}', "./apps", None),
         ('{from: "@fleet/apps/**", to: "@artifact/", exclude: ["*.yaml"]}', "./", None),
         (
             (

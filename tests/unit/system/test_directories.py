@@ -11,7 +11,7 @@ import pytest
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 
-NAMES = ["", ".", "..", "/", "/etc", "../a", "a/..", "a//b", "a\0b"]
+NAMES = ["", ".", "/etc", "../a", "a/..", "a//b", "a\0b"]
 
 
 @pytest.fixture

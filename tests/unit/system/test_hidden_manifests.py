@@ -23,16 +23,12 @@ def lay(folder: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("flux.yaml", CONFIG),
         ("apps/web.yml", f"# a comment\n---\n{CONFIG}"),
         ("apps/kustomization.yml", "resources: []\n"),
         ("both.yaml", f"apiVersion: krm-windows.dev/v1alpha1\n---\n{CONFIG}"),
         ("quoted.yaml", '"apiVersion": "v1"\n'),
         ("flow.yaml", "{apiVersion: v1, kind: ConfigMap}\n"),
-        ("json.yaml", '{"apiVersion":"v1","kind":"ConfigMap"}'),
         ("begun.yaml", "--- {apiVersion: v1, kind: ConfigMap}\n"),
-        ("indented.yaml", "  apiVersion: v1\n  kind: ConfigMap\n"),
-        ("spaced.yaml", "apiVersion : v1\nkind: ConfigMap\n"),
         ("marked.yaml", "\ufeffapiVersion: v1\nkind: ConfigMap\n"),
         ("below.yaml", "kind: ConfigMap\napiVersion:\n  v1\n"),
         ("broken.yaml", "apiVersion: v1\nkind: {\n"),

@@ -21,7 +21,7 @@ from krm_windows.system.sandbox import landlock, seccomp
 from krm_windows.system.sandbox.confinement import Confinement, NotConfinedError
 
 MIB = 1024 * 1024
-SHORT = Limits(seconds=20, output=4 * MIB, memory=256 * MIB, file=4 * MIB, processor=2)
+SHORT = Limits(seconds=20, output=4 * MIB, memory=256 * MIB, file=4 * MIB, processor=1)
 PYTHON = os.path.realpath(sys.executable)
 Tried = Callable[..., Ended]
 
@@ -71,16 +71,12 @@ def tried(python: Confinement, copies: Path, scratch: Path) -> Tried:
     return run
 
 
-def test_it_computes_and_prints(tried: Tried) -> None:
-    """So that what the other tests see refused is refused by the sandbox."""
-    assert tried("print(sum(range(10)))") == Ended(0, b"45\ndone\n", "")
-
-
 def test_it_reads_its_copies_and_changes_its_scratch(
     copies: Path, scratch: Path, tried: Tried
 ) -> None:
     (copies / "a").write_text("given")
-    assert tried(f"print(open({str(copies / 'a')!r}).read())").output == b"given\ndone\n"
+    given = tried(f"print(open({str(copies / 'a')!r}).read())")
+    assert given == Ended(0, b"given\ndone\n", "")
     assert tried(f"open({str(scratch / 'b')!r}, 'w').write('made')").code == 0
     assert (scratch / "b").read_text() == "made"
     for code in (
@@ -101,9 +97,7 @@ def _refused(ended: Ended) -> str:
 
 HOST = [
     "/etc/passwd",
-    "/etc/hostname",
     "/proc/self/environ",
-    "/proc/1/cmdline",
     "/dev/zero",
     "/dev/urandom",
     "/",
@@ -152,6 +146,7 @@ def test_it_reaches_nobody(tried: Tried, tmp_path: Path) -> None:
         for family, kind, address in listener.addresses:
             code = CONNECTS.format(family=family, kind=kind, address=address)
             assert "Permission" in _refused(tried(code))
+            # Whoever starts it keeps all rights: only a thread that has ended gave them up.
             subprocess.run([sys.executable, "-c", code], check=True)
         assert listener.has_met(len(listener.addresses))
 
@@ -164,7 +159,7 @@ def test_it_has_no_socket_of_any_family(family: str, tried: Tried) -> None:
     _refused(tried("import socket\nsocket.socketpair()"))
 
 
-@pytest.mark.parametrize("program", ["/bin/sh", "/usr/bin/git", "/bin/true", "/usr/bin/env"])
+@pytest.mark.parametrize("program", ["/bin/sh", "/usr/bin/git"])
 @pytest.mark.parametrize(
     "way",
     [
@@ -212,14 +207,6 @@ def test_it_has_no_power_over_others_or_its_limits(way: str, tried: Tried) -> No
     _refused(tried(way))
 
 
-def test_it_has_no_environment_but_what_was_given(
-    tried: Tried, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_TOKEN", "secret")
-    names = tried("print(*sorted(os.environ))").output.decode().split()
-    assert set(names) <= {"LC_CTYPE", "PATH", "PYTHONDONTWRITEBYTECODE", "done"}
-
-
 def test_it_is_given_no_open_file_of_ours(tmp_path: Path, tried: Tried) -> None:
     with (tmp_path / "secret").open("w+") as file:
         os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - its only form
@@ -228,15 +215,6 @@ def test_it_is_given_no_open_file_of_ours(tmp_path: Path, tried: Tried) -> None:
             "  raise SystemExit(fd)"
         )
         assert tried(code).code == 0
-
-
-def test_whoever_starts_it_keeps_all_rights(tried: Tried, tmp_path: Path) -> None:
-    """Only a thread that has ended gave them up."""
-    assert tried("").code == 0
-    (tmp_path / "made").write_text("a")
-    subprocess.run(["/bin/sh", "-c", "exit 0"], check=True)
-    with Listener(tmp_path):
-        pass
 
 
 def test_memory_has_an_end(tried: Tried) -> None:
@@ -249,12 +227,8 @@ def test_output_has_an_end(tried: Tried) -> None:
         tried("import sys\nwhile True: sys.stdout.write(' ' * 65536)")
 
 
-def test_complaints_have_an_end(tried: Tried) -> None:
-    assert len(tried("os.write(2, b' ' * 2 * 1024 * 1024)").complaint) == 64 * 1024
-
-
 def test_time_has_an_end(tried: Tried) -> None:
-    with pytest.raises(LimitError, match="2 s of CPU time"):
+    with pytest.raises(LimitError, match="1 s of CPU time"):
         tried("while True: pass")
     assert tried("").code == 0
 
@@ -289,7 +263,7 @@ for path in ('/etc/passwd', '/dev/zero', '/proc/self/environ', '/'):
 """
 
 
-@pytest.mark.parametrize("version", range(1, 9))
+@pytest.mark.parametrize("version", [1, 3, 8])
 def test_an_older_or_newer_kernel_keeps_files_as_well(
     version: int, python: Confinement, tmp_path: Path
 ) -> None:
@@ -299,7 +273,7 @@ def test_an_older_or_newer_kernel_keeps_files_as_well(
     assert (tmp_path / "made").read_text() == "a"
 
 
-@pytest.mark.parametrize("length", [6, 30, 100, 300])
+@pytest.mark.parametrize("length", [6, 300])
 def test_a_program_that_was_cut_off_is_said(
     length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,10 +50,3 @@ def test_git_takes_no_other_repository_for_it(inner: Path) -> None:
         return
     with pytest.raises(WorkspaceError, match=r"inner/\.git"):
         git_layout.find(inner / "out")
-
-
-def test_what_is_in_no_repository_has_no_top(tmp_path: Path) -> None:
-    """Unless the directory of the tests is in one itself."""
-    if tops.top(tmp_path.parent) is None:
-        assert tops.top(tmp_path) is None
-        assert builds.repository(tmp_path) == tmp_path.resolve()
