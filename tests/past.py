@@ -9,7 +9,7 @@ from pathlib import Path
 class Past:
     def __init__(self, git: Path, top: Path) -> None:
         self._git, self.top = git, top
-        top.mkdir(parents=True)
+        top.mkdir(parents=True, exist_ok=True)
         self("init", "--quiet", "--initial-branch=main")
 
     def __call__(self, *arguments: str, at: str = "2026-01-01T00:00Z", who: str = "Ada") -> str:

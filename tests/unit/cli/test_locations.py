@@ -6,51 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from calls import APPS, CLASSES, POLICY, Run
 
-from krm_windows.cli import main
-from krm_windows.rules import RULES
-
-POLICY = """\
-# The week
-apiVersion: krm-windows.dev/v1alpha1
-kind: WindowPolicy
-metadata:
-  name: week
-  namespace: flux-system
-  annotations: {config.kubernetes.io/local-config: "true"}
-spec:
-  timeZone: Europe/Berlin
-  actuator:
-    image: registry.example.com/krm-windows:1.0
-  targets:
-  - kind: Kustomization
-    names: [apps]
-  windows:
-    office:
-      opens: Mno 08:00
-      closes: Thu 17:00
-"""
-LINE = POLICY.splitlines().index("      opens: Mno 08:00") + 1
-APPS = """\
-apiVersion: v1
-kind: Namespace
-metadata: {name: flux-system}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: apps, namespace: flux-system}
-spec:
-  suspend: true
-"""
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata: {name: classes}
-spec:
-  classes:
-  - {name: routine, policy: flux-system/week}
-  default: routine
-"""
+WRONG = POLICY.replace("Mon 08:00", "Mno 08:00")
+LINE = WRONG.splitlines().index("      opens: Mno 08:00") + 1
 COMMANDS = (
     "check policy.yaml",
     "calendar policy.yaml",
@@ -69,24 +28,24 @@ COMMANDS = (
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def desk(run: Run) -> None:
     """A policy with a mistake, a good one, and what they are read with."""
-    monkeypatch.chdir(tmp_path)
-    Path("policy.yaml").write_text(POLICY)
-    good = POLICY.replace("Mno", "Mon")
-    Path("good.yaml").write_text(good)
-    Path("fleet.yaml").write_text(f"{good}  clusters: {{north: {{}}}}\n")
+    assert run
+    Path("policy.yaml").write_text(WRONG)
+    Path("good.yaml").write_text(POLICY)
+    Path("fleet.yaml").write_text(f"{POLICY}  clusters: {{north: {{}}}}\n")
+    Path("classes.yaml").write_text(CLASSES)
     Path("objects.json").write_text('{"kind": "List", "apiVersion": "v1", "items": []}')
     Path("resources").mkdir()
-    Path("resources/apps.yaml").write_text(APPS)
+    Path("resources/apps.yaml").write_text(f"{APPS}  suspend: true\n")
 
 
 @pytest.mark.parametrize("call", COMMANDS)
-def test_a_finding_begins_with_file_and_line(call: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finding_begins_with_file_and_line(call: str, run: Run) -> None:
     """As compilers write it, so that an editor or a terminal leads there."""
-    assert main(call.split()) == 1
-    printed = capsys.readouterr()
-    found = [line for line in (printed.out + printed.err).splitlines() if "(moment-syntax)" in line]
+    code, out, err = run(*call.split())
+    assert code == 1
+    found = [line for line in (out + err).splitlines() if "(moment-syntax)" in line]
     assert found
     for line in found:
         assert line.startswith(f"policy.yaml:{LINE}:7: [error] WindowPolicy flux-system/week spec.")
@@ -94,56 +53,43 @@ def test_a_finding_begins_with_file_and_line(call: str, capsys: pytest.CaptureFi
 
 # What is wrong with the head of a policy: how it is written, where that is said, and of what.
 HEADS = {
-    "a mistyped version": (("apiVersion:", "apiVersino:"), "2:1", "flux-system/week apiVersino: "),
-    "no version": (("apiVersion: krm-windows.dev/v1alpha1\n", ""), "2:1", "flux-system/week api"),
-    "another version": (("v1alpha1", "v1"), "2:1", "flux-system/week apiVersion: "),
-    "mistyped metadata": (("metadata:", "metdata:"), "4:1", "(unnamed) metdata: "),
-    "no name": (("  name: week\n", ""), "4:1", "flux-system/(unnamed) metadata.name: "),
-    "an empty name": (("name: week", "name: ''"), "5:3", "flux-system/(unnamed) metadata.name: "),
-    "no namespace": (("  namespace: flux-system\n", ""), "4:1", "week metadata.namespace: "),
-    "a mistyped spec": (("spec:", "spce:"), "8:1", "flux-system/week spce: "),
+    "a mistyped version": (("apiVersion:", "apiVersino:"), "1:1", "flux-system/week apiVersino: "),
+    "no version": (("apiVersion: krm-windows.dev/v1alpha1\n", ""), "1:1", "flux-system/week api"),
+    "another version": (("v1alpha1", "v1"), "1:1", "flux-system/week apiVersion: "),
+    "mistyped metadata": (("metadata:", "metdata:"), "3:1", "(unnamed) metdata: "),
+    "no name": (("  name: week\n", ""), "3:1", "flux-system/(unnamed) metadata.name: "),
+    "an empty name": (("name: week", "name: ''"), "4:3", "flux-system/(unnamed) metadata.name: "),
+    "no namespace": (("  namespace: flux-system\n", ""), "3:1", "week metadata.namespace: "),
+    "a mistyped spec": (("spec:", "spce:"), "6:1", "flux-system/week spce: "),
 }
 
 
-@pytest.mark.parametrize(
-    ("call", "case"),
-    [
-        *(("check policy.yaml", case) for case in HEADS),
-        *((call, "no name") for call in COMMANDS),
-    ],
-)
+@pytest.mark.parametrize(("change", "place", "said"), HEADS.values(), ids=HEADS)
 def test_what_is_wrong_with_a_head_begins_with_its_place(
-    call: str, case: str, capsys: pytest.CaptureFixture[str]
+    change: tuple[str, str], place: str, said: str, run: Run
 ) -> None:
     """Though it is by the head that a policy is known; and one without a name is no `/`."""
-    (old, new), place, said = HEADS[case]
-    Path("policy.yaml").write_text(Path("good.yaml").read_text().replace(old, new))
-    assert main(call.split()) == 1
-    printed = capsys.readouterr()
-    lines = (printed.out + printed.err).splitlines()
-    assert any(
-        line.startswith(f"policy.yaml:{place}: [error] WindowPolicy {said}") for line in lines
-    )
-    for line in lines:
+    Path("policy.yaml").write_text(POLICY.replace(*change))
+    code, out, _ = run("check", "policy.yaml")
+    assert code == 1
+    assert f"policy.yaml:{place}: [error] WindowPolicy {said}" in out
+    for line in out.splitlines():
         assert "[error]" not in line or re.match(r"policy\.yaml:[0-9]+:[0-9]+: \[", line)
         # A name has something on both sides of it.
         assert not re.search(r"(^| )/|/( |$|,)", line)
 
 
 def test_a_file_that_a_stream_names_is_not_opened(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """Its annotations are anybody's."""
-    named = APPS.replace(
-        "namespace: flux-system}",
-        'namespace: flux-system, annotations: {internal.config.kubernetes.io/path: "good.yaml"}}',
-    )
+    """Its annotations are anybody's: it is named, and no line of it is looked up."""
+    path = '  annotations: {internal.config.kubernetes.io/path: "good.yaml"}\nspec:\n'
+    named = Path("resources/apps.yaml").read_text().replace("spec:\n", path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(named.encode())))
-    assert main(["render", "good.yaml", "--output-dir", "out", "--resources", "-"]) == 1
-    printed = capsys.readouterr().err
-    # It is named, as the orchestrator does; no line of it is looked up.
-    assert "good.yaml: [error] Kustomization flux-system/apps spec.suspend: " in printed
-    assert "(suspend-true)" in printed
+    code, _, err = run("render", "good.yaml", "--output-dir", "out", "--resources", "-")
+    assert code == 1
+    assert "good.yaml: [error] Kustomization flux-system/apps spec.suspend: " in err
+    assert "(suspend-true)" in err
 
 
 @pytest.mark.parametrize(
@@ -151,112 +97,83 @@ def test_a_file_that_a_stream_names_is_not_opened(
     [
         ("render good.yaml --output-dir out", "1 warning, 15 files written, zone rules"),
         ("render policy.yaml --output-dir out", "1 error, nothing written"),
-        (
-            "render fleet.yaml --output-dir out --all-clusters",
-            "1 cluster, 16 files written, zone rules",
-        ),
+        ("render fleet.yaml --output-dir out --all-clusters", "1 cluster, 16 files written, zone"),
         ("verify resources --policy policy.yaml", "1 error"),
     ],
 )
-def test_the_last_line_says_what_was_done(
-    call: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What was found, and how many files were written."""
-    main(call.split())
-    last = capsys.readouterr().err.splitlines()[-1]
+def test_the_last_line_says_what_was_done(call: str, said: str, run: Run) -> None:
+    last = run(*call.split()).err.splitlines()[-1]
     assert last.startswith("krm-windows: ")
     assert said in last
 
 
-BROKEN = {
-    "not YAML": ("{}x: [1\n", 19, "did not find expected ',"),
-    "a key twice": ("{}kind: WindowPolicy\n", 19, "duplicate key 'kind'"),
-    "a tab": ("a:\n\tb: c\n", 2, "found character that cannot start any token"),
-    "a template": ("a:\n  {{{{- if x }}}}\n", 2, "; it looks like an unrendered template"),
-    "control": ('{}x: "\x01"\n', 19, "the character U+0001 is not allowed in YAML"),
-    "no UTF-8": ("{}# \udce9\n", 19, "the input is not UTF-8: byte 0xe9"),
-    "no mapping": ("# x\nhello\n", 2, "an object must be a mapping"),
-}
-# What only a file of which one object is expected can be.
-OTHERS = {
-    "nothing": ("", 1, "must contain exactly one {kind}, but is empty"),
-    "no kind": ("# x\na: b\n", 2, "must contain exactly one {kind}, found one without `kind`"),
-    "another kind": ("a: b\nkind: Secret\n", 1, "must contain exactly one {kind}, found Secret"),
-    "two": ("{}---\n{}", 21, "must contain exactly one {kind}, found 2"),
-}
-READERS = (
-    "check broken.yaml",
-    "calendar good.yaml broken.yaml",
-    "state broken.yaml",
-    "explain broken.yaml",
-    "state broken.yaml --wait open",
-    "status broken.yaml -f objects.json",
-    "pending broken.yaml -f objects.json",
-    "diff good.yaml broken.yaml",
-    "diff broken.yaml good.yaml",
-    "render broken.yaml --output-dir out",
-    "render broken.yaml --output-dir out --all-clusters",
-    "verify resources --policy broken.yaml",
-    'set broken.yaml --patch {"spec":{"interval":"30m"}}',
-    "override broken.yaml open --for 2h --reason x",
-    "override broken.yaml --list",
-    "merge-gate broken.yaml --print-schedule",
-    "simulate broken.yaml --repo . --from 1y",
-    "split resources --output-dir out --classes broken.yaml",
-    "split resources --output-dir out --classes classes.yaml --flux-kustomization broken.yaml",
+@pytest.mark.parametrize(
+    ("call", "code", "lines"),
+    [
+        ("check good.yaml policy.yaml -q", 1, 1),
+        ("render good.yaml --output-dir out -q", 0, 0),
+        ("render good.yaml --output-dir out -q --strict", 1, 1),
+        ("verify resources --policy good.yaml --quiet", 1, 1),
+    ],
 )
+def test_quiet_says_only_what_fails(call: str, code: int, lines: int, run: Run) -> None:
+    """No summary, and no warning unless it fails the command; the next call is not quiet."""
+    ended = run(*call.split())
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (code, "", lines)
+    assert "15 files written" in run("render", "good.yaml", "--output-dir", "other").err
 
 
-def read(call: str, text: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what a call says of a file that holds a text, in place of a policy."""
-    Path("classes.yaml").write_text(CLASSES)
-    good = Path("good.yaml").read_text()
-    Path("broken").mkdir()
-    for path in ("broken.yaml", "broken/north.yaml"):
-        Path(path).write_bytes(text.format(good, good).encode(errors="surrogateescape"))
-    assert main(call.split()) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    return printed.err
+TWICE = "kind: WindowPolicy\n" + POLICY
+SPLIT = "split resources --output-dir out --classes"
+ONE = "must contain exactly one WindowPolicy, "
 
 
 @pytest.mark.parametrize(
-    ("call", "case"),
+    ("text", "line", "said", "call"),
     [
-        *(("explain broken.yaml", case) for case in (*BROKEN, *OTHERS)),
-        *((call, "a key twice") for call in READERS),
-        ("split resources --output-dir out --classes broken.yaml", "two"),
+        (TWICE, 3, "duplicate key 'kind'", "explain broken.yaml"),
+        (TWICE, 3, "duplicate key 'kind'", "diff good.yaml broken.yaml"),
+        (TWICE, 3, "duplicate key 'kind'", "override broken.yaml --list"),
+        (TWICE, 3, "duplicate key 'kind'", "merge-gate broken.yaml --print-schedule"),
+        (TWICE, 3, "duplicate key 'kind'", "simulate broken.yaml --repo . --from 1y"),
+        ("a:\n  {{- if x }}\n", 2, "; it looks like an unrendered template", "explain broken.yaml"),
+        ("# \udce9\n", 1, "the input is not UTF-8: byte 0xe9", "explain broken.yaml"),
+        ("# x\nhello\n", 2, "an object must be a mapping", "explain broken.yaml"),
+        ("", 1, f"{ONE}but is empty", "explain broken.yaml"),
+        ("# x\na: b\n", 2, f"{ONE}found one without `kind`", "explain broken.yaml"),
+        ("a: b\nkind: Secret\n", 1, f"{ONE}found Secret", "explain broken.yaml"),
+        (f"{POLICY}---\n{POLICY}", 16, f"{ONE}found 2", "explain broken.yaml"),
+        (POLICY, 1, "exactly one ChangeClasses, found WindowPolicy", f"{SPLIT} broken.yaml"),
+        (
+            POLICY,
+            1,
+            "exactly one Kustomization, found WindowPolicy",
+            f"{SPLIT} classes.yaml --flux-kustomization broken.yaml",
+        ),
     ],
 )
 def test_what_cannot_be_read_begins_with_file_and_line(
-    call: str, case: str, capsys: pytest.CaptureFixture[str]
+    call: str, text: str, line: int, said: str, run: Run
 ) -> None:
     """As findings do, in every command, whatever is wrong."""
-    text, line, said = {**BROKEN, **OTHERS}[case]
-    kind = "WindowPolicy"
-    if "classes broken" in call:
-        kind = "ChangeClasses"
-    elif "flux-kustomization" in call:
-        kind = "Kustomization"
-    if case == "two" and kind != "WindowPolicy":
-        said = "must contain exactly one {kind}, found WindowPolicy"
-        line = 2
-    shown = read(call, text, capsys)
-    assert re.match(rf"broken\.yaml:{line}:[0-9]+: \[error\] ", shown)
-    assert said.format(kind=kind) in shown
-    assert shown.endswith(" (input-unreadable)\n")
-    assert shown.count("\n") == 1
+    Path("broken.yaml").write_bytes(text.encode(errors="surrogateescape"))
+    code, out, err = run(*call.split())
+    assert (code, out) == (1, "")
+    assert re.match(rf"broken\.yaml:{line}:[0-9]+: \[error\] ", err)
+    assert said in err
+    assert err.endswith(" (input-unreadable)\n")
+    assert err.count("\n") == 1
 
 
 # Where Git leaves both sides of a conflict: within a map, around documents, within a text, in JSON.
 CONFLICTS = {
-    "a field": ("{}\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", 20),
-    "the first line": ("<<<<<<< HEAD\n{}=======\n>>>>>>> theirs\n", 1),
-    "a document": ("<<<<<<< HEAD\n---\n{}=======\n---\n{}>>>>>>> theirs\n", 1),
-    "the rest of one": ("{}=======\n{}>>>>>>> theirs\n", 38),
-    "a text": ('{}x: "a\n<<<<<<< HEAD\n b\n=======\n c\n>>>>>>> theirs\n d"\n', 20),
+    "a field": (f"{POLICY}<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", 15),
+    "the first line": (f"<<<<<<< HEAD\n{POLICY}=======\n>>>>>>> theirs\n", 1),
+    "a document": (f"<<<<<<< HEAD\n---\n{POLICY}=======\n---\n{POLICY}>>>>>>> theirs\n", 1),
+    "the rest of one": (f"{POLICY}=======\n{POLICY}>>>>>>> theirs\n", 30),
+    "a text": (f'{POLICY}x: "a\n<<<<<<< HEAD\n b\n=======\n c\n>>>>>>> theirs\n d"\n', 16),
     "line ends of Windows": ("a:\r\n<<<<<<< HEAD\r\n b: c\r\n>>>>>>> theirs\r\n", 2),
-    "JSON": ('{{"items": [\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> theirs\n]}}\n', 2),
+    "JSON": ('{"items": [\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> theirs\n]}\n', 2),
 }
 
 
@@ -269,43 +186,13 @@ CONFLICTS = {
         ("import broken.yaml", "a field"),
     ],
 )
-def test_a_merge_conflict_is_said_at_its_line(
-    call: str, case: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_merge_conflict_is_said_at_its_line(call: str, case: str, run: Run) -> None:
     """Whatever the file is for, and whether or not it could be read all the same."""
     text, line = CONFLICTS[case]
-    shown = read(call, text, capsys)
-    assert re.match(rf"broken(/north)?\.yaml:{line}:1: \[error\] ", shown)
-    assert "is an unresolved merge conflict" in shown
-
-
-def test_a_rule_leads_to_its_entry() -> None:
-    """Which the page has under its id."""
-    page = (Path(__file__).parents[3] / "docs/reference/rules.md").read_text()
-    for rule in RULES:
-        assert f"\n### `{rule.url.rpartition('#')[2]}`\n" in page
-
-
-@pytest.mark.parametrize(
-    ("call", "code", "lines"),
-    [
-        ("check good.yaml -q", 0, 0),
-        ("check policy.yaml --quiet", 1, 1),
-        ("check good.yaml policy.yaml -q", 1, 1),
-        ("render good.yaml --output-dir out -q", 0, 0),
-        ("render good.yaml --output-dir out -q --strict", 1, 1),
-        ("render fleet.yaml --output-dir out -q --all-clusters", 0, 0),
-        ("render policy.yaml --output-dir out -q", 1, 1),
-        ("verify resources --policy good.yaml -q", 1, 1),
-    ],
-)
-def test_quiet_says_only_what_fails(
-    call: str, code: int, lines: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """No summary, and no warning unless it fails the command; the next call is not quiet."""
-    assert main(call.split()) == code
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert len(printed.err.splitlines()) == lines
-    main(["render", "good.yaml", "--output-dir", "other"])
-    assert "15 files written" in capsys.readouterr().err
+    Path("broken").mkdir()
+    for path in ("broken.yaml", "broken/north.yaml"):
+        Path(path).write_bytes(text.encode())
+    code, out, err = run(*call.split())
+    assert (code, out) == (1, "")
+    assert re.match(rf"broken(/north)?\.yaml:{line}:1: \[error\] ", err)
+    assert "is an unresolved merge conflict" in err
