@@ -35,7 +35,6 @@ output.
 
 
 def page() -> str:
-    """Return the page."""
     rows = [
         f"- `{name}`: {summary} ({', '.join(map(_link, _pages(name)))})\n"
         for name, summary in COMMANDS.items()
@@ -44,7 +43,6 @@ def page() -> str:
 
 
 def parser(name: str) -> argparse.ArgumentParser:
-    """Return the parser of one command, as a call of it has it."""
     made = arguments.parser(COMMANDS, [name])
     for action in made._actions:
         if isinstance(action.choices, Mapping):
@@ -100,7 +98,6 @@ def _link(document: Path) -> str:
 
 
 def main() -> int:
-    """Write or check the page; 1 if it is stale."""
     made = argparse.ArgumentParser(description=__doc__)
     mode = made.add_mutually_exclusive_group(required=True)
     mode.add_argument("--write", action="store_true", help="write the page")

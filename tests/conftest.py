@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import effort
 import pytest
@@ -21,16 +20,12 @@ settings.load_profile(effort.QUICK)  # `--hypothesis-profile full` takes its pla
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
-LEFT_OUT = pytest.StashKey[int]()
 REQUIRED = os.environ.get("KRM_WINDOWS_REQUIRE_TOOLS") == "1"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Run half as many workers more than there are processors.
-
-    A third of the time a test waits: for a deadline, a server, or a program that it started.
-    """
+    """A third of the time a test waits: for a deadline, a server, or a program that it started."""
     processors = len(os.sched_getaffinity(0))
     return processors + processors // 2
 
@@ -44,16 +39,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def pins() -> dict[str, dict[str, str]]:
-    """versions.toml."""
     return tomllib.loads((ROOT / "versions.toml").read_text())
 
 
 @pytest.fixture(scope="session")
 def tool(pins: dict[str, dict[str, str]]) -> Callable[[str], Path]:
-    """Find a tool by name, at its pinned version where it has one.
-
-    Skips without it, or fails where tools are required.
-    """
+    """Find a tool, at its pinned version; skip without it, or fail where tools are required."""
 
     # Found once a session: to ask a tool for its version starts two programs.
     @cache
@@ -81,13 +72,11 @@ def tool(pins: dict[str, dict[str, str]]) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def function() -> Path:
-    """The console script of the environment that runs the tests."""
     return Path(sys.executable).with_name("krm-windows")
 
 
 @pytest.fixture(scope="session")
 def podman(tool: Callable[[str], Path], pins: dict[str, dict[str, str]]) -> Path:
-    """A container engine that has the base image."""
     engine = tool("podman")
     if (
         subprocess.run([engine, "image", "exists", pins["image"]["base"]], check=False).returncode
@@ -99,10 +88,7 @@ def podman(tool: Callable[[str], Path], pins: dict[str, dict[str, str]]) -> Path
 
 @pytest.fixture(scope="session")
 def image(podman: Path, pins: dict[str, dict[str, str]]) -> str:
-    """The function's image, built from the sources as they are.
-
-    One worker builds, the others wait for it.
-    """
+    """Built from the sources as they are: one worker builds, the others wait for it."""
     assert podman
     build_image()
     return pins["image"]["tag"]
@@ -110,14 +96,12 @@ def image(podman: Path, pins: dict[str, dict[str, str]]) -> str:
 
 @pytest.fixture(scope="session")
 def server_image(podman: Path, pins: dict[str, dict[str, str]]) -> str:
-    """The image of the service, built from the sources as they are."""
     assert podman
     build_image("server")
     return pins["image"]["server_tag"]
 
 
 def build_image(*target: str) -> None:
-    """Build an image, while nobody else does."""
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "image.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -140,42 +124,8 @@ def lacking(what: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the quick tests; the order of either part stays."""
     items.sort(key=is_slow)
 
 
 def is_slow(item: pytest.Item) -> bool:
-    """Say whether `make test` leaves a test out."""
     return item.get_closest_marker("slow") is not None
-
-
-def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Count the slow tests that are left out; each worker counts them all."""
-    for item in filter(is_slow, items):
-        stash = item.config.stash
-        stash[LEFT_OUT] = stash.get(LEFT_OUT, 0) + 1
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Have a worker report its count."""
-    output = getattr(session.config, "workeroutput", {})
-    output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - a class inside pytest-xdist
-    """Take the count of a worker; one that crashed has none."""
-    output = getattr(node, "workeroutput", {})
-    node.config.stash[LEFT_OUT] = output.get("left_out", 0)
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Say what was left out, and how it is run."""
-    count = config.stash.get(LEFT_OUT, 0)
-    if count:
-        terminalreporter.write_line(
-            f"left out: {count} slow tests, and nine of ten examples of each property; "
-            "`make test-all` runs them"
-        )

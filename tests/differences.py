@@ -32,7 +32,6 @@ def assert_same_files(
 def assert_same_objects(
     name: str, found: list[object], expected: list[object], command: str = "make generate"
 ) -> None:
-    """Fail unless both lists are equal, with a diff of them as YAML documents."""
     __tracebackhide__ = True
     if found != expected:
         texts = [
@@ -44,10 +43,7 @@ def assert_same_objects(
 
 
 def diff(path: str, before: Text | None, after: Text | None) -> str:
-    """Return what changed in one file; None stands for no file.
-
-    No more than fits a screen or two.
-    """
+    """Return what changed in one file; None stands for no file."""
     sides = {"expected": before, "found": after}
     names = ["/dev/null" if text is None else f"{side}/{path}" for side, text in sides.items()]
     changes = difflib.unified_diff(_lines(before), _lines(after), *names)
@@ -58,10 +54,6 @@ def diff(path: str, before: Text | None, after: Text | None) -> str:
 
 
 def _lines(text: Text | None) -> list[str]:
-    """Return the lines with their ends.
-
-    An empty text has one, so that it is something else than none.
-    """
     if isinstance(text, bytes):
         text = text.decode(errors="surrogateescape")
     if not text:
@@ -71,7 +63,6 @@ def _lines(text: Text | None) -> list[str]:
 
 
 def _shown(line: str) -> str:
-    """Return a line of a diff, with escapes for what does not print and for blanks at its end."""
     sign, content = line[0], line[1:].removesuffix("\n")
     text = content.rstrip(" ")
     seen = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

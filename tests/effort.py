@@ -21,18 +21,12 @@ settings.register_profile(FULL, _UNTIMED, max_examples=100)
 
 
 def examples(count: int) -> int:
-    """Return as much of a number of examples as the profile asks for.
-
-    100 examples come to the profile's own number.
-    """
+    """Return as much of a number of examples as the profile asks for, 100 being its own number."""
     return -(-count * settings().max_examples // 100)
 
 
 def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
-    """Return parameters of which `make test` runs the first and one in so many.
-
-    The others are slow.
-    """
+    """Return parameters of which `make test` runs the first and one in so many."""
     return [
         pytest.param(value, marks=[pytest.mark.slow] if number % every else [])
         for number, value in enumerate(values)
@@ -40,7 +34,6 @@ def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
 
 
 def rows_mostly_slow(rows: Iterable[Sequence[object]], every: int) -> list[ParameterSet]:
-    """Return the same of rows, each of which is several parameters."""
     return [
         pytest.param(*row, marks=[pytest.mark.slow] if number % every else [])
         for number, row in enumerate(rows)

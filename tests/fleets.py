@@ -52,7 +52,6 @@ Objects = Mapping[tuple[str, str, str], object]
 
 
 def built(engine: Path, folder: Path) -> Objects:
-    """Build a directory without any plugin; return the objects by kind, namespace and name."""
     done = subprocess.run(
         [engine, BUILD[engine.name], folder], capture_output=True, text=True, check=False
     )
@@ -67,12 +66,10 @@ def built(engine: Path, folder: Path) -> Objects:
 
 
 def window(tree: Path, cluster: str) -> Path:
-    """Return the directory of a cluster that Flux is pointed at."""
     return tree / "clusters" / cluster / "reconciliation-window"
 
 
 def contents(tree: Path) -> dict[str, bytes]:
-    """Return every file below a directory by its path."""
     return {
         str(path.relative_to(tree)): path.read_bytes()
         for path in sorted(tree.rglob("*"))

@@ -28,7 +28,6 @@ class Build:
     expected: str
 
     def __str__(self) -> str:
-        """Return the folder, which is the name of the case."""
         return self.folder
 
 
@@ -59,14 +58,12 @@ SPLITS = {base: f"change-classes/clusters/plant-7/{base}" for base in ("apps", "
 
 
 def build(engine: str | Path, folder: Path, plugin_home: Path) -> subprocess.CompletedProcess[str]:
-    """Build a kustomization with kubectl or kustomize and the function as their legacy plugin."""
     command = [engine, *ENGINES[Path(engine).name], "--enable-alpha-plugins", folder]
     environment = {**os.environ, "KUSTOMIZE_PLUGIN_HOME": str(plugin_home)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def split(base: str, examples: Path = EXAMPLES, *flags: str) -> subprocess.CompletedProcess[str]:
-    """Split a base of the example for change classes."""
     place = examples / SPLITS[base]
     classes = examples / "change-classes/classes/classes.yaml"
     command = [
@@ -85,11 +82,7 @@ def split(base: str, examples: Path = EXAMPLES, *flags: str) -> subprocess.Compl
 
 
 def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[str, str]:
-    """Run the pipeline of the package, copied to an empty place.
-
-    Returns what is new or changed, by path in it. `function` is how the Kptfile names the function
-    instead of by the published image. It is run twice: the second time must not change anything.
-    """
+    """Run the pipeline of the package, copied, twice; return what is new or changed, by path."""
     shutil.copytree(PIPELINE, package)
     kptfile = package / "Kptfile"
     kptfile.write_text(kptfile.read_text().replace(PUBLISHED, function))
@@ -100,7 +93,6 @@ def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[s
 
 
 def once(kpt: str | Path, package: Path, flags: tuple[str, ...]) -> dict[str, str]:
-    """Run the pipeline of a package and return its files."""
     environment = {**os.environ, "KPT_FN_RUNTIME": "podman"}
     subprocess.run(
         [kpt, "fn", "render", package, *flags],
@@ -113,7 +105,6 @@ def once(kpt: str | Path, package: Path, flags: tuple[str, ...]) -> dict[str, st
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return the text of every file below a folder, by its path in it."""
     return {
         str(path.relative_to(folder)): path.read_text()
         for path in sorted(folder.rglob("*"))
@@ -122,7 +113,6 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def write_builds(engine: str, home: Path) -> None:
-    """Write what is expected of every kustomization among the examples."""
     subprocess.run([FUNCTION, "install", "--plugin-home", home], check=True, capture_output=True)
     for base in SPLITS:
         done = split(base)
@@ -138,7 +128,6 @@ def write_builds(engine: str, home: Path) -> None:
 
 
 def render_fleet(tree: Path, *flags: str) -> None:
-    """Render the example of a fleet, without the Kustomizations that deliver it."""
     command = [
         FUNCTION,
         "render",
@@ -152,7 +141,6 @@ def render_fleet(tree: Path, *flags: str) -> None:
 
 
 def write_fleet(engine: str, tree: Path) -> None:
-    """Write what is expected of each cluster of the fleet."""
     render_fleet(tree)
     for folder in sorted((tree / "clusters").iterdir()):
         command = [engine, *ENGINES[Path(engine).name], folder / "reconciliation-window"]
@@ -161,7 +149,6 @@ def write_fleet(engine: str, tree: Path) -> None:
 
 
 def write_package(kpt: str, folder: Path) -> None:
-    """Write what is expected of the kpt package."""
     shutil.rmtree(PIPELINE / "expected", ignore_errors=True)
     for path, text in render(kpt, folder, f"exec: {FUNCTION}", "--allow-exec").items():
         expected = PIPELINE / "expected" / path
@@ -170,7 +157,6 @@ def write_package(kpt: str, folder: Path) -> None:
 
 
 def main() -> int:
-    """Write what is expected, with the engines that are installed."""
     engine, kpt = next(filter(None, map(shutil.which, ENGINES)), None), shutil.which("kpt")
     with tempfile.TemporaryDirectory() as folder:
         if engine:

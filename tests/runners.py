@@ -31,8 +31,6 @@ class WorkflowError(Exception):
 
 @dataclass(frozen=True)
 class Done:
-    """What a script left."""
-
     name: str
     code: int
     output: str
@@ -40,10 +38,7 @@ class Done:
 
 @dataclass
 class GitHub:
-    """Runs jobs of a workflow for one event; `clones` are repositories, by name, as Git has them.
-
-    `context` has what expressions name: `github`, `vars`, `secrets`.
-    """
+    """Runs jobs of a workflow for one event; `context` has what expressions name."""
 
     workspace: Path
     context: Mapping[str, Any]
@@ -52,7 +47,6 @@ class GitHub:
     ran: list[Done] = field(default_factory=list)
 
     def run(self, workflow: Path) -> list[Done]:
-        """Run the jobs of a workflow that the event is for, and return their scripts."""
         read = yaml.load(workflow.read_text(), yaml.CSafeLoader)
         for job in read["jobs"].values():
             if self._holds(job.get("if")):
@@ -140,14 +134,11 @@ class GitHub:
 
 @dataclass
 class GitLab:
-    """Runs the jobs of a `.gitlab-ci.yml` in a clone, with the variables of a pipeline."""
-
     clone: Path
     components: Path
     variables: Mapping[str, str]
 
     def run(self, pipeline: Path) -> list[Done]:
-        """Run its jobs."""
         done = []
         for include in yaml.load(pipeline.read_text(), yaml.CSafeLoader)["include"]:
             template = (self.components / include["file"]).read_text()
@@ -169,7 +160,6 @@ class GitLab:
         return text.strip('"')
 
     def job(self, name: str, job: Mapping[str, Any]) -> Done:
-        """Run a job."""
         env = dict(self.variables)
         for variable, value in job["variables"].items():
             if isinstance(value, Mapping):
@@ -182,10 +172,7 @@ class GitLab:
 
 
 def included(template: str, inputs: Mapping[str, object]) -> dict[str, Any]:
-    """Return the jobs of a component with its inputs put in, as text, before it is read as YAML.
-
-    That is how GitLab does it; raises WorkflowError for inputs that its `spec` does not take.
-    """
+    """Return the jobs of a component with its inputs put in, as text, as GitLab does it."""
     head, _, text = template.partition("\n---\n")
     spec = yaml.load(head, yaml.CSafeLoader)["spec"]["inputs"]
     if unknown := inputs.keys() - spec.keys():

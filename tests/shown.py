@@ -37,7 +37,6 @@ _MARK = "--8<-- end of a command --8<--\n"
 
 
 def commands(text: str) -> list[str]:
-    """Return the commands of a document."""
     return [
         step["command"] for block in _BLOCK.finditer(text) for step in _STEP.finditer(block["body"])
     ]
@@ -61,10 +60,6 @@ def _path() -> str:
 
 
 def run(text: str, folder: Path, *, examples: bool = True) -> list[str]:
-    """Run a document's commands in one shell, beside a copy of the examples if it needs them.
-
-    Returns what each printed.
-    """
     if examples:
         shutil.copytree(ROOT / "examples", folder / "examples")
     environment = {
@@ -111,7 +106,6 @@ def _pattern(shown: str) -> re.Pattern[str]:
 
 
 def main() -> int:
-    """Write what the commands print into the documents, or into those that are named."""
     named = [Path(name).resolve() for name in sys.argv[1:]]
     for document in named or DOCUMENTS:
         text = document.read_text()

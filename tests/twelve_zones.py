@@ -52,5 +52,4 @@ INSTANTS = [
 
 
 def local(at: datetime, cluster: str) -> datetime:
-    """Return what clocks of a cluster show."""
     return at.astimezone(ZoneInfo(ZONES[cluster]))

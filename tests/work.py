@@ -28,20 +28,13 @@ def steps(call: Callable[[], object]) -> int:
 
 
 def growth(call: Callable[[int], object], size: int) -> float:
-    """Return how many times the work grows when the size doubles: 2 is linear, 4 quadratic.
-
-    The call is made once before it is counted, so that what is only made once (imports, caches of
-    tables) is made.
-    """
+    """Return how many times the work grows when the size doubles: 2 is linear, 4 quadratic."""
     call(size)
     return steps(lambda: call(2 * size)) / steps(lambda: call(size))
 
 
 def calls(call: Callable[[], object]) -> int:
-    """Return how many functions of Python a call calls.
-
-    It is coarser than `steps`, and quick to count.
-    """
+    """Return how many functions of Python a call calls."""
     counted = 0
 
     def count(_frame: FrameType, event: str, _: object) -> None:

@@ -38,7 +38,6 @@ _HASH = re.compile(
 
 
 def outcome(case: str) -> dict[str, str]:
-    """Run a case and return the files that say what came of it."""
     given = (FIXTURES / case / "input.yaml").read_text()
     items = [text for text in re.split(r"^---\n", given, flags=re.MULTILINE) if text.strip()]
     config = (FIXTURES / case / "config.yaml").read_text()
@@ -54,7 +53,6 @@ def outcome(case: str) -> dict[str, str]:
 
 
 def shown(answer: Answer) -> str:
-    """Return the items as documents, without what has tests of its own."""
     listed = answer.out.decode().partition("items:\n")[2].partition("functionConfig:\n")[0]
     documents = re.sub(
         r"^(?:  |- )", lambda mark: "---\n" if mark[0] == "- " else "", listed, flags=re.MULTILINE
@@ -63,7 +61,6 @@ def shown(answer: Answer) -> str:
 
 
 def main() -> None:
-    """Write what comes out as what is expected."""
     for case in CASES:
         found = outcome(case)
         for name in ("expected.yaml", "errors.txt"):

@@ -15,7 +15,6 @@ OTHER = APPS.replace("name: apps", "name: other")
 
 
 def annotated(lines: str, document: str = APPS) -> str:
-    """Put lines under `metadata`."""
     return document.replace("  namespace: flux-system\n", f"  namespace: flux-system\n{lines}", 1)
 
 
@@ -53,7 +52,6 @@ HONEST = {
 
 @pytest.mark.parametrize("document", WAYS.values(), ids=WAYS)
 def test_an_annotation_in_the_resources(document: str) -> None:
-    """The function fails, names the field, and gives its input back as it came."""
     source = wire(document) if "name: apps" in document else wire(APPS, document)
     answer = call(source)
     assert answer.code == 1
@@ -68,7 +66,6 @@ def test_an_annotation_in_the_resources(document: str) -> None:
 
 @pytest.mark.parametrize("document", HONEST.values(), ids=HONEST)
 def test_what_is_no_claim(document: str) -> None:
-    """A hold is a person's word, and what only looks like the annotation claims nothing."""
     answer = call(wire(document) if "name: apps" in document else wire(APPS, document))
     assert "annotation-in-git" not in answer.rules
     assert answer.code == 0
@@ -81,7 +78,6 @@ def test_an_annotation_in_what_is_rendered_and_verified(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Both commands fail, too, and `render` writes nothing."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
     Path("all").mkdir()

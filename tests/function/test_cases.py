@@ -7,7 +7,6 @@ from differences import assert_same_files
 
 @pytest.mark.parametrize("case", CASES)
 def test_case(case: str) -> None:
-    """The items that come out and what is said are those of the folder, and no others."""
     names = ("expected.yaml", "errors.txt")
     expected = {
         f"{case}/{name}": (FIXTURES / case / name).read_text()

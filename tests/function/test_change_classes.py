@@ -41,15 +41,10 @@ ITEMS = (SERVICE, CONFIG_MAP, NAMESPACE, KPTFILE, LOCAL, CLASSES)
 
 
 def keeping(name: str) -> str:
-    """Return the classes, of which one is kept."""
     return f"{CLASSES}  keep: {name}\n"
 
 
 def test_without_keep_all_are_annotated() -> None:
-    """Each with its class, and nothing else in it changes.
-
-    What only configures the build is left alone.
-    """
     given = wire(*ITEMS, config=CLASSES)
     answer = call(given)
     assert (answer.code, answer.err) == (0, "")
@@ -74,19 +69,16 @@ def test_without_keep_all_are_annotated() -> None:
     ],
 )
 def test_with_keep_the_others_are_dropped(keep: str, kept: tuple[str, ...]) -> None:
-    """What is returned is byte for byte what came."""
     config = keeping(keep)
     assert call(wire(*ITEMS, config=config)).out.decode() == wire(*kept, config=config)
 
 
 def test_a_class_without_resources_leaves_an_empty_list() -> None:
-    """Which is a list still, though nothing is in it."""
     answer = call(wire(SERVICE, config=keeping("live")))
     assert (answer.code, answer.items) == (0, [])
 
 
 def test_the_exec_plugin_protocol(tmp_path: Path) -> None:
-    """Documents in, documents out."""
     config = tmp_path / "classes.yaml"
     config.write_text(keeping("live"))
     stream = f"{SERVICE}---\n{CONFIG_MAP}---\n{NAMESPACE}"
@@ -109,7 +101,6 @@ def test_on_an_error_every_item_is_returned() -> None:
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    """A mistake in one rule hides none in another; rules are compared once each is right."""
     config = (
         CLASSES
         + "  - {class: lives, kind: [Secret]}\n  - {class: live, kinds: [ConfigMap], names: [a]}\n"
@@ -128,7 +119,6 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
 
 def test_as_validator_it_prints_nothing() -> None:
-    """Only with the annotation that asks for it; an error is still an error."""
     mode = "metadata:\n  annotations: {krm-windows.dev/mode: Validate}\n"
     config = CLASSES.replace("metadata:\n", mode, 1)
     assert call(wire(*ITEMS, config=config)).out == b""
@@ -163,10 +153,7 @@ ACKNOWLEDGED = (
 
 
 def test_a_hash_that_is_still_to_come_would_get_lost() -> None:
-    """kustomize renames what it hashes after the function has run.
-
-    But not in what the function dropped it from.
-    """
+    """kustomize renames what it hashes after the function has run."""
     assert call(wire(WEB, GENERATED, config=CLASSES)).rules == ["reference-renamed"]
     assert call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED)).rules == []
     answer = call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED + "  keep: window\n"))

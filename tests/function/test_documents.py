@@ -14,10 +14,6 @@ pytestmark = pytest.mark.slow  # each a shell with dozens of commands
 def test_its_commands_print_what_it_shows(
     document: Path, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Every command of a console block prints what is below it.
-
-    `python tests/shown.py` writes it anew.
-    """
     text = document.read_text()
     for name in sorted(needs(text)):
         tool(name)

@@ -30,7 +30,6 @@ PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/in
 
 @pytest.fixture(scope="module")
 def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plugin home into which the function was installed."""
     home = tmp_path_factory.mktemp("plugins")
     subprocess.run([function, "install", "--plugin-home", home], check=True, capture_output=True)
     return home
@@ -42,7 +41,6 @@ def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_builds_to_the_same_bytes(
     case: Build, engine: str, tool: Callable[[str], Path], plugin_home: Path, tmp_path: Path
 ) -> None:
-    """Both kustomizes print what is expected, byte for byte, wherever the example lies."""
     copy = shutil.copytree(EXAMPLES / case.folder.split("/")[0], tmp_path / "copy")
     done = build(tool(engine), copy.joinpath(*case.folder.split("/")[1:]), plugin_home)
     assert (done.returncode, done.stderr) == (0, "")
@@ -52,7 +50,6 @@ def test_builds_to_the_same_bytes(
 
 @pytest.mark.parametrize("case", [case for case in BUILDS if "/" not in case.folder], ids=str)
 def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) -> None:
-    """The function alone, given the resources and the policy, yields the expected objects."""
     folder = EXAMPLES / case.folder
     kustomization = yaml.load((folder / "kustomization.yaml").read_text(), yaml.CSafeLoader)
     [policy] = [
@@ -82,10 +79,6 @@ def test_the_kpt_package_renders_to_the_expected_files(
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
-    """`kpt fn render` writes the expected files and no others.
-
-    The second time it writes nothing.
-    """
     if way == "exec":
         rendered = render(tool("kpt"), tmp_path / "package", f"exec: {function}", "--allow-exec")
     else:
@@ -99,7 +92,6 @@ def test_the_kpt_package_renders_to_the_expected_files(
 def test_a_split_is_what_is_checked_in(
     base: str, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """`split` has nothing to change, and what it wrote holds the base, each object once."""
     examples = shutil.copytree(EXAMPLES / "change-classes", tmp_path / "change-classes").parent
     done = split(base, examples, "--check", "--strict")
     assert (done.returncode, done.stdout) == (0, "")
@@ -123,7 +115,6 @@ def test_a_split_is_what_is_checked_in(
 def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
     engine: str, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Without any plugin; patches keep the order of the base, so the order may differ."""
     # A directory of its own: what other tests rendered is beside `tmp_path`, and would be compared.
     tree = tmp_path / "fleet"
     render_fleet(tree)
@@ -137,11 +128,7 @@ def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
 
 
 def test_every_example_says_what_it_is() -> None:
-    """Each folder is a case of the tests, and has a README.
-
-    It has an overview, how to run it, and what comes out. What is to be migrated, the service and
-    what forges run are built by nothing of ours; their READMEs or stories are their tests.
-    """
+    """What is to be migrated, the service and what forges run are built by nothing of ours."""
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     assert folders == {case.folder.split("/")[0] for case in BUILDS} | {
         PIPELINE.name,
@@ -160,7 +147,6 @@ def test_every_example_says_what_it_is() -> None:
 
 
 def documents(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the objects of a file, or of the kustomization in a directory."""
     if path.is_dir():
         for name in yaml.load((path / "kustomization.yaml").read_text(), yaml.CSafeLoader)[
             "resources"
@@ -171,7 +157,6 @@ def documents(path: Path) -> Iterator[dict[str, object]]:
 
 
 def unplaced(item: dict[str, object]) -> dict[str, object]:
-    """Return an object without the annotations that say where it shall be written."""
     metadata = item["metadata"]
     annotations = {
         key: value for key, value in metadata.get("annotations", {}).items() if key not in PLACE
@@ -180,5 +165,4 @@ def unplaced(item: dict[str, object]) -> dict[str, object]:
 
 
 def identity(item: dict[str, object]) -> tuple[str, str]:
-    """Return what sorts objects of one namespace."""
     return str(item["kind"]), str(item["metadata"]["name"])

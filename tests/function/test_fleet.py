@@ -35,7 +35,6 @@ spec:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `render` in a folder with a policy, for all clusters into `tree`."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
 
@@ -43,26 +42,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return main(["render", *policies, "--all-clusters", "--output-dir", "tree", *argv])
 
     return command
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["kustomize", "kubectl"])
-@pytest.mark.parametrize("base", ["whole", "without-windows"])
-def test_a_cluster_builds_to_what_is_rendered_for_it_alone(
-    run: Run, engine: str, base: str, tool: Callable[[str], Path]
-) -> None:
-    """Also of a policy that is wrong without a cluster; no suspended placeholder is left."""
-    if base == "without-windows":
-        head, clusters = POLICY.split("  windows:\n", 1)
-        own = "    berlin:\n      windows: {x: {opens: Mon 08:00, closes: Tue 09:00}}\n"
-        named = clusters[clusters.index("  clusters:") :].replace("    berlin:\n", own)
-        Path("policy.yaml").write_text(head + named)
-    assert run() == 0
-    for cluster in CLUSTERS:
-        one = f"one/{cluster}"
-        assert main(["render", "policy.yaml", "--cluster", cluster, "--output-dir", one]) == 0
-        objects = built(tool(engine), window(Path("tree"), cluster))
-        assert objects == built(tool(engine), Path(one))
 
 
 def test_the_base_runs_nothing(run: Run, tool: Callable[[str], Path]) -> None:
@@ -77,33 +56,7 @@ def test_the_base_runs_nothing(run: Run, tool: Callable[[str], Path]) -> None:
     assert "timetable.json" not in config["data"]
 
 
-def test_a_patch_reads_like_what_it_says(run: Run) -> None:
-    """Schedule, time zone, and no more of a CronJob than that."""
-    run()
-    text = Path("tree", KUSTOMIZATION).read_text()
-    assert (
-        """\
-- patch: |
-    apiVersion: batch/v1
-    kind: CronJob
-    metadata:
-      name: change-open-change
-      namespace: flux-system
-      annotations:
-        krm-windows.dev/window: "opens change: Mon-Thu 08:00 until 17:00, Europe/Berlin"
-    spec:
-      schedule: "0 8 * * 1-4"
-      timeZone: Europe/Berlin
-      suspend: false
-"""
-        in text
-    )
-    # 146 of them are the months of the table, and 25 the changes of the clock in them.
-    assert text.count("\n") <= 312
-
-
 def test_one_cluster_changes_and_no_other(run: Run) -> None:
-    """The files of others, and those of the base, are not even written again."""
     run()
     before = contents(Path("tree"))
     times = {path: path.stat().st_mtime_ns for path in Path("tree").rglob("*.yaml")}
@@ -118,7 +71,6 @@ def test_one_cluster_changes_and_no_other(run: Run) -> None:
 
 
 def test_a_cluster_that_is_gone_goes(run: Run) -> None:
-    """Only files that were rendered; what else lies in its directory stays."""
     run()
     (Path("tree/clusters/berlin") / "apps.yaml").write_text("theirs\n")
     Path("tree/clusters/dallas").mkdir()
@@ -152,7 +104,6 @@ def test_of_a_cluster_that_is_gone_is_said_what_stays_closed(run: Run, capsys: C
 
 
 def test_a_cluster_that_was_opened_for_ever_goes_without_a_word(run: Run, capsys: Caught) -> None:
-    """It has closed nothing that would stay closed."""
     opened = re.sub("    chicago:.*\n", "    chicago:\n      state: Open\n", POLICY)
     Path("policy.yaml").write_text(opened)
     run()
@@ -188,7 +139,6 @@ def test_the_base_of_a_cluster_that_keeps_its_files_stays(
 )
 @pytest.mark.parametrize("edit", ["comment", "gone"])
 def test_an_edit_by_hand_is_noticed(run: Run, place: str, edit: str, capsys: Caught) -> None:
-    """By `--check`, and by the next run, which puts it right."""
     run()
     before, path = contents(Path("tree")), Path("tree", place)
     path.write_text(f"{path.read_text()}# edited\n")
@@ -205,7 +155,6 @@ def test_an_edit_by_hand_is_noticed(run: Run, place: str, edit: str, capsys: Cau
 
 
 def test_what_only_a_cluster_says_is_said_each_time(run: Run, capsys: Caught) -> None:
-    """A warning does not go because nothing changed, and `--strict` keeps what was there."""
     held = POLICY.replace("    berlin:\n", "    berlin:\n      state: Closed\n")
     Path("policy.yaml").write_text(held)
     for _ in range(2):
@@ -218,7 +167,6 @@ def test_what_only_a_cluster_says_is_said_each_time(run: Run, capsys: Caught) ->
 
 
 def test_an_error_in_one_cluster_is_reported_with_its_name(run: Run, capsys: Caught) -> None:
-    """That cluster keeps its files, and all others are rendered."""
     wrong = POLICY.replace("timeZone: Europe/Berlin", "timeZone: Europe/Atlantis")
     Path("policy.yaml").write_text(wrong)
     assert run() == 1
@@ -228,7 +176,6 @@ def test_an_error_in_one_cluster_is_reported_with_its_name(run: Run, capsys: Cau
 
 @pytest.mark.slow
 def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
-    """One that names no clusters reaches all; policies of one name in two namespaces keep apart."""
     Path("second.yaml").write_text(SECOND)
     third = POLICY.replace("namespace: flux-system", "namespace: tenants")
     Path("third.yaml").write_text(third.replace("chicago", "dallas"))
@@ -243,7 +190,6 @@ def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
 
 
 def test_what_a_change_forgets_is_demanded(run: Run, capsys: Caught) -> None:
-    """In each cluster, from what was rendered before; a policy that was held open may go."""
     Path("second.yaml").write_text(SECOND)
     run(policies=("policy.yaml", "second.yaml"))
     capsys.readouterr()
@@ -257,7 +203,6 @@ def test_what_a_change_forgets_is_demanded(run: Run, capsys: Caught) -> None:
 
 
 def test_resources_of_each_cluster(run: Run, capsys: Caught) -> None:
-    """`{cluster}` stands for its name; what was rendered into them before is none."""
     item = TEMPLATE.replace("reconciliation-window", "%s")
     for cluster in CLUSTERS:
         Path(f"tree/clusters/{cluster}").mkdir(parents=True)
@@ -285,7 +230,6 @@ def test_resources_of_each_cluster(run: Run, capsys: Caught) -> None:
 def test_clusters_that_cannot_be_rendered(
     run: Run, clusters: str, policies: tuple[str, ...], said: str, capsys: Caught
 ) -> None:
-    """If they were named, it is said what is wrong with them, and not that there are none."""
     Path("second.yaml").write_text(f"{SECOND}  clusters: {clusters}\n")
     assert run(policies=policies) == 1
     assert said in capsys.readouterr().err

@@ -3,7 +3,6 @@
 Every file is the old or the new one, and the next run finishes.
 """
 
-import os
 import random
 import re
 import shutil
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from calls import program
-from conftest import lacking
 from fleets import POLICY, contents
 
 pytestmark = pytest.mark.slow  # a rendering of its own for each moment
@@ -34,10 +32,6 @@ sys.exit(main(sys.argv[1:]))
 
 
 def policy(closes: str) -> str:
-    """Return a policy for many clusters, all of which change with its end.
-
-    They grow by some pages if that is late.
-    """
     clusters = "".join(f"    plant-{n:02}: {{timeZone: Europe/Berlin}}\n" for n in range(CLUSTERS))
     head = re.sub(r"  clusters:\n(?:    .*\n)+", "  clusters:\n", POLICY).replace("17:00", closes)
     return (
@@ -50,7 +44,6 @@ def policy(closes: str) -> str:
 
 
 def call(folder: Path) -> list[str]:
-    """Return the command that renders the policy of a folder."""
     return [
         "render",
         str(folder / "policy.yaml"),
@@ -64,10 +57,6 @@ def call(folder: Path) -> list[str]:
 def states(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, dict[str, bytes], dict[str, bytes]]:
-    """A folder with a rendered tree whose policy has changed since.
-
-    With the files it has, and those that it should have.
-    """
     folder, other = tmp_path_factory.mktemp("old"), tmp_path_factory.mktemp("new")
     for place, closes in ((folder, "17:00"), (other, "18:30")):
         (place / "policy.yaml").write_text(policy(closes))
@@ -78,7 +67,6 @@ def states(
 
 @contextmanager
 def rendering(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start to render, and wait for the end."""
     command = [sys.executable, "-c", RENDER, *call(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin
@@ -101,10 +89,7 @@ def mixed(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes])
 def test_killed_at_any_point(
     states: tuple[Path, dict[str, bytes], dict[str, bytes]], tmp_path: Path
 ) -> None:
-    """SIGKILL, at random moments of a run: nothing is half-written.
-
-    The next run leaves nothing of it behind.
-    """
+    """Nothing is half-written, and the next run leaves nothing of it behind."""
     source, old, new = states
     whole = shutil.copytree(source, tmp_path / "whole")
     with rendering(whole) as child:
@@ -123,48 +108,3 @@ def test_killed_at_any_point(
         assert contents(folder / "tree") == new
         shutil.rmtree(folder)
     assert halfway > 1, "the kills came before or after the writing"
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two MiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    if (
-        os.geteuid() != 0
-        or subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place],
-            check=False,
-            capture_output=True,
-        ).returncode
-    ):
-        lacking("a file system of its own takes root and mount(8)")
-    yield place
-    subprocess.run(["umount", place], check=True)
-
-
-@pytest.mark.parametrize("room", [0, 1, 3, 10, 40, 100])
-def test_a_full_disk(
-    states: tuple[Path, dict[str, bytes], dict[str, bytes]], room: int, disk: Path
-) -> None:
-    """With room for so many pages it is said, and every file is whole.
-
-    With more room the next run finishes.
-    """
-    source, old, new = states
-    shutil.copytree(source, disk, dirs_exist_ok=True)
-    rest = os.statvfs(disk)
-    (disk / "filler").write_bytes(bytes(rest.f_bsize * (rest.f_bavail - room)))
-    done = program("", *call(disk))
-    if room < CLUSTERS:
-        assert done.code == 1
-        assert re.fullmatch(
-            rf"krm-windows: {re.escape(str(disk / 'tree'))}/\S+: cannot be written: "
-            "No space left on device; free some space there, or name another directory\n",
-            done.err,
-        )
-    mixed(contents(disk / "tree"), old, new)
-    assert not list((disk / "tree").rglob("*.krm-windows"))
-    (disk / "filler").unlink()
-    assert program("", *call(disk)).code == 0
-    assert contents(disk / "tree") == new

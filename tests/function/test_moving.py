@@ -29,16 +29,16 @@ spec:
 
 
 def policy(name: str, targets: str, more: str = "", namespace: str = "flux-system") -> None:
-    """Write a policy into a file of its name."""
     text = POLICY.format(name=name, namespace=namespace, targets=targets, more=more)
     Path(f"{name}.yaml").write_text(text)
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in an empty repository: give the ids of what it found, and its exit code."""
     monkeypatch.chdir(tmp_path)
     Path(".git").mkdir()
+    Path("windows").mkdir()
+    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
 
     def command(*argv: str) -> str:
         code = main(argv)
@@ -50,24 +50,25 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def render(run: Run, name: str) -> str:
-    """Render one policy into the directory of its name."""
     return run("render", f"{name}.yaml", "--output-dir", f"windows/{name}")
 
 
+def begun(run: Run) -> None:
+    policy("a", "infra, apps")
+    policy("b", "web")
+    assert [render(run, name) for name in "ab"] == ["0", "0"]
+
+
 def targets_of(name: str) -> list[str]:
-    """Give the targets that the Role of what was rendered names."""
     [role] = Path(f"windows/{name}").glob("role_*.yaml")
     names = KubeObject.parse(role.read_bytes()).get("rules", 0, "resourceNames")
     assert isinstance(names, list)
     return list(map(str, names))
 
 
-@pytest.mark.parametrize("order", list(permutations(["a", "b"])))
+@pytest.mark.parametrize("order", ["ab", "ba"])
 @pytest.mark.parametrize("after", [("infra", "web, apps"), ("infra, web", "apps")])
-def test_one_by_one(run: Run, order: tuple[str, ...], after: tuple[str, str]) -> None:
-    """`apps` moves from a to b; or `apps` and `web` change places. In either order."""
-    Path("windows").mkdir()
-    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
+def test_one_by_one(run: Run, order: str, after: tuple[str, str]) -> None:
     policy("a", "infra, apps")
     policy("b", "web", namespace="shop")
     assert [render(run, name) for name in "ab"] == ["0", "0"]
@@ -81,7 +82,6 @@ def test_one_by_one(run: Run, order: tuple[str, ...], after: tuple[str, str]) ->
 
 @pytest.mark.parametrize("order", mostly_slow(permutations(["a", "b", "c"]), every=3))
 def test_a_chain_into_a_new_policy(run: Run, order: tuple[str, ...]) -> None:
-    """From a to b, and from b to c, which is new."""
     policy("a", "infra, apps")
     policy("b", "web, shop")
     assert [render(run, name) for name in "ab"] == ["0", "0"]
@@ -92,10 +92,7 @@ def test_a_chain_into_a_new_policy(run: Run, order: tuple[str, ...]) -> None:
 
 
 def test_the_old_policy_is_renamed(run: Run) -> None:
-    """What it kept is known by its former name, and what it gave away need not be."""
-    policy("a", "infra, apps")
-    policy("b", "web")
-    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    begun(run)
     Path("a.yaml").unlink()
     policy("renamed", "infra", "  formerNames: [flux-system/a]\n")
     policy("b", "web, apps")
@@ -105,7 +102,6 @@ def test_the_old_policy_is_renamed(run: Run) -> None:
 
 
 def test_a_fleet(run: Run) -> None:
-    """It moves in the south, and stays in the north; where nobody gates it, it must be released."""
     both = "  clusters: {north: {}, south: {}}\n"
     policy("a", "infra, apps", both)
     policy("b", "web", both)
@@ -123,7 +119,6 @@ def test_a_fleet(run: Run) -> None:
 
 
 def test_what_nobody_gates_is_still_demanded(run: Run) -> None:
-    """Another cluster's policy, one that does not know its targets, or the file of before."""
     policy("a", "infra, apps", "  clusters: {north: {}}\n")
     assert run("render", "a.yaml", "--cluster", "north", "--output-dir", "windows/a") == "0"
     Path("before").mkdir()
@@ -143,9 +138,6 @@ def test_what_nobody_gates_is_still_demanded(run: Run) -> None:
 
 
 def test_two_policies_are_still_two(run: Run) -> None:
-    """What was rendered counts while the file of its policy says the same, or is elsewhere."""
-    Path("windows").mkdir()
-    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
     policy("a", "infra, apps")
     assert render(run, "a") == "0"
     policy("b", "apps")
@@ -157,7 +149,6 @@ def test_two_policies_are_still_two(run: Run) -> None:
 
 
 def test_diff(run: Run) -> None:
-    """The policies beside the newer file are asked."""
     policy("a", "infra, apps")
     Path("old").mkdir()
     Path("a.yaml").rename("old/a.yaml")
@@ -171,10 +162,7 @@ PATCH = '{"spec": {"targets": [{"kind": "Kustomization", "names": [%s], "mustExi
 
 
 def test_set(run: Run) -> None:
-    """It demands nothing for what the file of another policy gates by now."""
-    policy("a", "infra, apps")
-    policy("b", "web")
-    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    begun(run)
     give_up = ("set", "a.yaml", "--patch", PATCH % '"infra"')
     assert run(*give_up) == "1 target-dropped"
     policy("b", "web, apps")
@@ -185,14 +173,10 @@ def test_set(run: Run) -> None:
 RELEASED = "  released: [{kind: Kustomization, namespace: flux-system, names: [apps]}]\n"
 
 
-@pytest.mark.parametrize("order", list(permutations(["a", "b"])))
-def test_what_another_policy_gates_is_not_released(run: Run, order: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_what_another_policy_gates_is_not_released(run: Run, order: str) -> None:
     """The old policy's Job would open it, perhaps before the new one's has closed it."""
-    Path("windows").mkdir()
-    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
-    policy("a", "infra, apps")
-    policy("b", "web")
-    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    begun(run)
     policy("a", "infra", RELEASED)
     policy("b", "web, apps")
     said = [render(run, name) for name in order]
@@ -206,7 +190,6 @@ def test_what_another_policy_gates_is_not_released(run: Run, order: tuple[str, .
 
 
 def test_a_fleet_does_not_release_what_it_gates(run: Run) -> None:
-    """In the cluster where it moves; in another it may be released."""
     north = "  clusters: {north: {}}\n"
     policy("a", "infra", RELEASED + "  clusters: {north: {}, south: {}}\n")
     policy("b", "web, apps", north)
@@ -217,7 +200,6 @@ def test_a_fleet_does_not_release_what_it_gates(run: Run) -> None:
 
 
 def test_verify_finds_what_is_released(run: Run) -> None:
-    """Where the two were rendered apart, and only the build has both."""
     policy("a", "infra", RELEASED)
     assert run("render", "a.yaml", "--output-dir", "all/a") == "0"
     policy("b", "web, apps")

@@ -34,12 +34,10 @@ UNUSUAL = {
 
 
 def list_of(text: str) -> str:
-    """Return the text of the items of a ResourceList that `wire` or the function wrote."""
     return text.partition("items:\n")[2].partition("functionConfig:\n")[0]
 
 
 def untouched(*items: str) -> bool:
-    """Whether the function, at work beside them, gives these items as they came."""
     data = wire(*items)
     answer = call(data)
     assert answer.code == 0, answer.err
@@ -49,23 +47,10 @@ def untouched(*items: str) -> bool:
 
 @pytest.mark.parametrize("style", UNUSUAL)
 def test_T01_every_style(style: str) -> None:
-    """An item of any style is not written anew."""
     assert untouched(CONFIG_MAP + UNUSUAL[style], CONFIG_MAP)
 
 
-def test_T01_no_line_break_at_the_end() -> None:
-    """A document that ends in the middle of a line keeps its last line."""
-    data = wire(CONFIG_MAP + "  a: b\n").removesuffix("\n")
-    answer = call(data)
-    assert answer.out.decode().startswith(data.partition("functionConfig")[0])
-    assert answer.code == 0
-
-
 def test_T02_lookalikes() -> None:
-    """Plain or quoted, in block and in flow, as a key and as a value.
-
-    Each stays what its author wrote.
-    """
     plain = "".join(f"  k{i}: {text}\n" for i, text in enumerate(LOOKALIKES))
     double = "".join(f'  "{text}": "{text}"\n' for text in LOOKALIKES)
     single = "".join(f"  '{text}': '{text}'\n" for text in LOOKALIKES)
@@ -76,7 +61,6 @@ def test_T02_lookalikes() -> None:
 
 
 def test_T02_lookalikes_in_an_edited_item() -> None:
-    """They stay so too in an item in which another field is edited."""
     strange = "".join(
         f"      k{i}: {text}\n      q{i}: '{text}'\n" for i, text in enumerate(LOOKALIKES)
     )
@@ -90,10 +74,7 @@ def test_T02_lookalikes_in_an_edited_item() -> None:
 
 
 def test_T03_plain_equals_sign_in_a_crd() -> None:
-    """The `=` that stops a reader of YAML 1.1 stops nothing here.
-
-    Not even in an item that is looked into.
-    """
+    """The `=` that stops a reader of YAML 1.1 stops nothing here."""
     crd = (
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n"
         "  name: x.example.org\n"
@@ -125,10 +106,6 @@ ANNOTATIONS = """\
 
 
 def test_T04_annotations_of_the_orchestrator() -> None:
-    """Each is as it was, on items that pass and on those that are edited.
-
-    A new object has none but its place.
-    """
     apps = APPS.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}")
     answer = call(
         wire(apps, CONFIG_MAP.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") + "  a: b\n")
@@ -144,10 +121,6 @@ def test_T04_annotations_of_the_orchestrator() -> None:
 
 
 def test_T07_what_belongs_to_others() -> None:
-    """Each of these stays untouched.
-
-    A Kptfile, the policy as an item, local config, a List, and what has no namespace or no name.
-    """
     assert untouched(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: week-gate\npipeline: {}\n",
         POLICY,
@@ -161,17 +134,7 @@ def test_T07_what_belongs_to_others() -> None:
     )
 
 
-def test_T07_a_kustomization_of_the_build_is_no_target() -> None:
-    """Two groups share the kind Kustomization: kustomize's own is never a target."""
-    own = (
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
-        "metadata: {name: apps}\nsuspend: false\n"
-    )
-    assert untouched(own)
-
-
 def test_T08_order() -> None:
-    """The order of the items is kept; additions come behind them, always in one order."""
     others = [
         CONFIG_MAP.replace("sample", f"sample-{number}") + "  a: b\n" for number in (3, 1, 7, 5, 2)
     ]
@@ -185,7 +148,6 @@ def test_T08_order() -> None:
 
 
 def test_T09_fifty_large_definitions() -> None:
-    """More than 1.5 MB of CRDs with all that real ones have pass byte for byte."""
     texts = "".join(
         f"        description: >-\n          {text} {'word ' * 8}\n" for text in LOOKALIKES
     )

@@ -5,7 +5,6 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import pytest
 import yaml
@@ -28,7 +27,6 @@ EARLIER = "results:\n- message: looked fine\n  severity: info\n"
 
 
 def with_process(body: str, data: str, *argv: str) -> Answer:
-    """Run a program whose function has another body."""
     command = [sys.executable, "-W", "always", "-c", OWN_FAILURE.format(body=body), *argv]
     done = subprocess.run(
         command, input=data.encode(), capture_output=True, timeout=60, check=False
@@ -37,15 +35,14 @@ def with_process(body: str, data: str, *argv: str) -> Answer:
 
 
 def test_P01_without_a_configuration() -> None:
-    """It is a configuration error that names the expected kind, and the items come back."""
-    answer = call(wire(APPS, config=""))
+    given = wire(APPS, config="")
+    answer = call(given)
     assert answer.code == 3
     assert "expected a krm-windows.dev/v1alpha1 WindowPolicy" in answer.err
-    assert answer.out.startswith(wire(APPS, config="").encode())
+    assert answer.out.startswith(given.encode())
 
 
 def test_P02_v1beta1() -> None:
-    """The older version of the list is accepted, and it is what comes out."""
     answer = call(wire(APPS, head=HEAD.replace("/v1", "/v1beta1")))
     assert answer.code == 0
     assert answer.document["apiVersion"] == V1BETA1
@@ -54,18 +51,13 @@ def test_P02_v1beta1() -> None:
 
 @pytest.mark.parametrize("items", ["", "items:\n", "items: null\n", "items: ~\n", "items: []\n"])
 def test_P03_no_items(items: str) -> None:
-    """However a list of no items is written, the output has a list with ours."""
     answer = call(wire().replace("items: []\n", items))
     assert answer.code == 0
-    assert [item["kind"] for item in answer.items][:2] == [
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-    ]
+    assert answer.items[0]["kind"] == "ValidatingAdmissionPolicy"
 
 
 @pytest.mark.parametrize("items", ["", "items: null\n", "items: []\n"])
 def test_P03_no_items_and_none_added(items: str) -> None:
-    """Where the policy is wrong, a list of no items is still one that an orchestrator can read."""
     answer = call(wire(config=spec(timeZone="Mars/Olympus")).replace("items: []\n", items))
     assert answer.code == 1
     assert (answer.document.get("items") or []) in ([], "null")
@@ -73,7 +65,6 @@ def test_P03_no_items_and_none_added(items: str) -> None:
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_P04_json(indent: int | None) -> None:
-    """A list written as JSON is read like one in YAML, and yields the same objects."""
     document = yaml.safe_load(wire(APPS))
     answer = program(json.dumps(document, indent=indent))
     assert (answer.code, answer.err) == (0, "")
@@ -93,7 +84,6 @@ def test_P04_json(indent: int | None) -> None:
     ids=["byte order mark", "leading marker", "trailing marker", "all", "comment", "directive"],
 )
 def test_P05_frames(frame: str) -> None:
-    """What may be around the one document of a stream stays where it was."""
     before, after = frame.split("{}")
     answer = call(frame.format(wire(APPS)))
     assert (answer.code, answer.err) == (0, "")
@@ -103,7 +93,6 @@ def test_P05_frames(frame: str) -> None:
 
 
 def test_P05_line_ends_of_windows() -> None:
-    """Lines that end in CR LF are lines, and those of the items stay so."""
     data = wire(APPS).replace("\n", "\r\n").encode()
     answer = call(data)
     assert (answer.code, answer.err) == (0, "")
@@ -116,10 +105,6 @@ def test_P05_line_ends_of_windows() -> None:
     "locale", [{"LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "POSIX"}]
 )
 def test_P05_utf8_whatever_the_locale(locale: dict[str, str]) -> None:
-    """Text is UTF-8 on the wire, whatever the environment thinks.
-
-    A message that quotes it is said all the same.
-    """
     apps = APPS.replace("./apps", "./Grüße-🚀")
     fine = program(wire(apps), **locale)
     assert fine.code == 0
@@ -129,55 +114,32 @@ def test_P05_utf8_whatever_the_locale(locale: dict[str, str]) -> None:
     assert "rich" in wrong.err
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "empty"),
-        (b"\n  \n", "empty"),
-        (b"a: [1\n", "line "),
-        (b"\xff\xfea\x00", "UTF-16"),
-        (b"a: \xe9\n", "not UTF-8"),
-        (b"kind: List\napiVersion: v1\nitems: []\n", "ResourceList"),
-        (b"- a\n- b\n", ""),
-        (b"just words\n", ""),
-        (
-            wire(APPS).replace("config.kubernetes.io/v1", "config.kubernetes.io/v7").encode(),
-            "ResourceList",
-        ),
-        (f"{wire(APPS)}---\n{wire(APPS)}".encode(), "document"),
-        (wire(APPS).replace("items:\n", "items: 7\nx:\n").encode(), "items"),
-    ],
-    ids=[
-        "empty",
-        "blank",
-        "no YAML",
-        "UTF-16",
-        "Latin 1",
-        "a List",
-        "list",
-        "scalar",
-        "version",
-        "two",
-        "items 7",
-    ],
-)
-def test_P06_what_is_no_resource_list(data: bytes, said: str) -> None:
-    """Anything else is refused in a line that says why."""
-    answer = program(data)
+NO_LISTS = {
+    "empty": (b"", "empty"),
+    "blank": (b"\n  \n", "empty"),
+    "no YAML": (b"a: [1\n", "line "),
+    "UTF-16": (b"\xff\xfea\x00", "UTF-16"),
+    "Latin 1": (b"a: \xe9\n", "not UTF-8"),
+    "a List": (b"kind: List\napiVersion: v1\nitems: []\n", "ResourceList"),
+    "list": (b"- a\n- b\n", ""),
+    "scalar": (b"just words\n", ""),
+    "version": (wire(APPS, head=HEAD.replace("/v1", "/v7")).encode(), "ResourceList"),
+    "two": (f"{wire(APPS)}---\n{wire(APPS)}".encode(), "document"),
+    "items 7": (wire(APPS).replace("items:\n", "items: 7\nx:\n").encode(), "items"),
+}
+
+
+@pytest.mark.parametrize("case", NO_LISTS)
+def test_P06_what_is_no_resource_list(case: str) -> None:
+    data, said = NO_LISTS[case]
+    answer = call(data)
     assert answer.code == 1
     assert said in answer.err
     assert len(answer.err.splitlines()) == 1
-    assert "Traceback" not in answer.err
-
-
-def test_P06_two_documents_are_given_back() -> None:
-    """What cannot be understood is not lost."""
-    data = f"{wire(APPS)}---\n{wire(APPS)}"
-    assert call(data).out == data.encode()
+    assert case != "two" or answer.out == data
 
 
 def test_P07_a_terminal_as_stdin() -> None:
-    """A person who calls it without arguments sees how it is used, and gets the prompt back."""
     ours, theirs = pty.openpty()
     try:
         command = [sys.executable, "-m", "krm_windows"]
@@ -192,27 +154,17 @@ def test_P07_a_terminal_as_stdin() -> None:
     assert "usage: krm-windows" in done.stderr
 
 
-@pytest.mark.parametrize("stdin", ["", f"{HEAD}items: []\n"])
-def test_P08_help_and_version(stdin: str) -> None:
-    """Both are answered at once, whatever is on standard input."""
-    helped = program(stdin, "--help")
+def test_P08_help_and_version() -> None:
+    helped = program(f"{HEAD}items: []\n", "--help")
     assert (helped.code, helped.err) == (0, "")
-    assert all(
-        command in helped.out.decode()
-        for command in ("render", "verify", "calendar", "schema", "install")
-    )
-    version = program(stdin, "--version")
+    assert b"\n    render " in helped.out
+    version = program("", "--version")
     assert (version.code, version.err) == (0, "")
-    assert version.out.startswith(
-        f"krm-windows {__version__}, zone data {zones.release()}".encode()
-    )
+    first = f"krm-windows {__version__}, zone data {zones.release()}"
+    assert version.out.decode().startswith(first)
 
 
 def test_P09_what_is_not_ours_on_top() -> None:
-    """Unknown fields, and the results of functions before, stay.
-
-    Ours come behind them.
-    """
     strange = "nextField:\n  with: [a, list]\n"
     apps = f"{APPS}  suspend: false\n"
     answer = call(wire(apps, results=EARLIER, head=HEAD + strange))
@@ -225,26 +177,17 @@ def test_P09_what_is_not_ours_on_top() -> None:
     "body", ["print('stray')", "warnings.warn('stray')", "sys.stdout.write('stray\\n')"]
 )
 def test_P10_stray_prints(body: str) -> None:
-    """What a library prints goes to standard error.
-
-    Standard output is read as YAML before anything else.
-    """
+    """Standard output is read as YAML before anything else."""
     answer = with_process(body, wire(APPS))
     assert (answer.code, answer.out) == (0, wire(APPS).encode())
     assert "stray" in answer.err
 
 
 def test_P11_our_own_failure() -> None:
-    """It is distinguished from the user's by its code and said in one line.
-
-    The traceback is there for who asks.
-    """
     answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
     assert answer.code == 70
-    assert (
-        answer.err
-        == "[error] internal error: ZeroDivisionError: oh no (--debug shows where) (internal)\n"
-    )
+    said = "[error] internal error: ZeroDivisionError: oh no (--debug shows where) (internal)\n"
+    assert answer.err == said
     assert answer.out.startswith(wire(APPS).encode())
     more = with_process("raise ZeroDivisionError('oh')", wire(APPS), "--debug")
     assert more.code == 70
@@ -252,35 +195,25 @@ def test_P11_our_own_failure() -> None:
     assert "in process" in more.err
 
 
-NOTHING: Sequence[str] = ()
 FAILURES = {
-    "wrong policy": (wire(APPS, config=spec(timeZone="Mars")), NOTHING, 1),
-    "no configuration": (wire(APPS, config=""), NOTHING, 3),
-    "another kind": (wire(APPS, config="apiVersion: v1\nkind: ConfigMap\n"), NOTHING, 3),
-    "configuration is a list": (wire(APPS, config="- a\n"), NOTHING, 1),
-    "configuration is a word": (
-        wire(APPS).partition("functionConfig")[0] + "functionConfig: x\n",
-        NOTHING,
-        1,
-    ),
-    "a person's suspension": (wire(f"{APPS}  suspend: true\n"), NOTHING, 1),
-    "a warning under --strict": (wire(f"{APPS}  suspend: false\n"), ["--strict"], 1),
-    "a target that is a list": (wire(APPS.partition("metadata")[0] + "metadata: []\n"), NOTHING, 1),
-    "an item that is a word": (wire(APPS, "just-a-word\n"), NOTHING, 1),
-    "a key twice in a target": (wire(f"{APPS}  suspend: true\n  suspend: true\n"), NOTHING, 1),
-    "our key twice in a target": (
-        wire(APPS.replace("  name: apps\n", "  name: apps\n  name: apps\n")),
-        NOTHING,
-        1,
-    ),
+    "wrong policy": (wire(APPS, config=spec(timeZone="Mars")), 1),
+    "no configuration": (wire(APPS, config=""), 3),
+    "another kind": (wire(APPS, config="apiVersion: v1\nkind: ConfigMap\n"), 3),
+    "configuration is a list": (wire(APPS, config="- a\n"), 1),
+    "configuration is a word": (wire(APPS, config="x\n"), 1),
+    "a person's suspension": (wire(f"{APPS}  suspend: true\n"), 1),
+    "a warning under --strict": (wire(f"{APPS}  suspend: false\n"), 1),
+    "a target that is a list": (wire(APPS.partition("metadata")[0] + "metadata: []\n"), 1),
+    "an item that is a word": (wire(APPS, "just-a-word\n"), 1),
+    "a key twice in a target": (wire(f"{APPS}  suspend: true\n  suspend: true\n"), 1),
+    "our key twice in a target": (wire(APPS.replace("metadata:\n", "metadata:\n  name: a\n")), 1),
 }
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_P12_no_failure_loses_an_item(failure: str) -> None:
-    """Standard output parses and holds every item as it came, whatever went wrong."""
-    data, argv, code = FAILURES[failure]
-    answer = call(data, *argv)
+    data, code = FAILURES[failure]
+    answer = call(data, "--strict")
     assert answer.code == code, answer.err
     items = data.partition("items:\n")[2].partition("functionConfig")[0]
     assert items.encode() in answer.out
@@ -288,14 +221,12 @@ def test_P12_no_failure_loses_an_item(failure: str) -> None:
 
 
 def test_P13_what_we_write_is_plain() -> None:
-    """No anchor, no alias, no tag, in anything that was added or edited."""
-    answer = call(
-        wire(f"{APPS}  suspend: false\n", config=spec(freezes="{y: {starts: '12-20', ends: '2'}}"))
-    )
-    assert answer.code == 1
-    fine = call(wire(f"{APPS}  suspend: false\n"))
-    for out in (answer.out, fine.out):
-        for event in yaml.parse(out, TextLoader):
+    apps = f"{APPS}  suspend: false\n"
+    wrong = call(wire(apps, config=spec(freezes="{y: {starts: '12-20', ends: '2'}}")))
+    assert wrong.code == 1
+    fine = call(wire(apps))
+    for answer in (wrong, fine):
+        for event in yaml.parse(answer.out, TextLoader):
             assert not isinstance(event, yaml.AliasEvent)
             assert getattr(event, "anchor", None) is None
             assert getattr(event, "tag", None) is None

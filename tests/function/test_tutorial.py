@@ -16,7 +16,6 @@ ELSEWHERE = ("kubectl", " --wait ", "krm-windows status", "krm-windows pending")
 def test_the_steps_that_need_no_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Callable[[str], Path]
 ) -> None:
-    """They do and print what the page says: whoever changes a message sees it here first."""
     bare = tmp_path / "repository.git"
     subprocess.run([tool("git"), "init", "--quiet", "--bare", bare], check=True)
     monkeypatch.setenv("REPOSITORY", str(bare))

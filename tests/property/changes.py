@@ -22,10 +22,7 @@ STEP = 4 * DAY
 
 @dataclass(frozen=True)
 class Change:
-    """The UTC minute at which clocks in a zone are put from one offset to another.
-
-    Offsets are in minutes ahead of UTC.
-    """
+    """The UTC minute at which clocks in a zone are put from one offset to another."""
 
     zone: str
     at: int

@@ -55,10 +55,7 @@ def offset(tz: ZoneInfo, at: int) -> int:
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk through UTC minutes from `start` on.
-
-    At each, it has what the wall clock that never runs backwards shows.
-    """
+    """A walk through UTC minutes from `start` on."""
 
     start: int
     shown: list[int]
@@ -141,10 +138,7 @@ def _recurring_end(rule: Rule, begin: int) -> int:
 
 
 def active(rule: Rule, way: Walk, name: str) -> int:
-    """Say at which minutes of a walk a rule is in force.
-
-    One byte a minute, the first one lowest.
-    """
+    """Say at which minutes of a walk a rule is in force."""
     if isinstance(rule.begins, Recurrence):
         return _packed(map(painted(rule).__getitem__, way.shown))
     begun = [True] * len(way.shown) if rule.begins is None else _reached(rule.begins, way)
@@ -204,11 +198,7 @@ def layers(timetable: Timetable) -> list[tuple[list[Rule], bool]]:
 
 
 def states(timetable: Timetable, start: int, count: int) -> bytes:
-    """Say for each UTC minute whether the policy is open: 1, or 0.
-
-    It closes early so that all that lies ahead is open; as intervals are half open, at its very
-    edge it is closed.
-    """
+    """Say for each UTC minute whether the policy is open: 1, or 0."""
     ahead = timetable.closes_early // MINUTE + 1
     way = walk(timetable.time_zone, start, count + ahead)
     opened = by_rules(timetable, way).to_bytes(count + ahead, "little")

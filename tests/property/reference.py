@@ -26,10 +26,7 @@ _ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 
 def decide(timetable: Timetable, at: datetime) -> Decision:
-    """Say whether `timetable` is open at the aware instant `at`.
-
-    Raises `LookupError` for an unknown zone.
-    """
+    """Say whether `timetable` is open at the aware instant `at`."""
     now = next(timeline(timetable, at, at + timedelta.resolution))
     reasons = {rule.name: rule.reason for _, rule in _ranked(timetable)}
     words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in now.rules)
@@ -42,10 +39,7 @@ def decide(timetable: Timetable, at: datetime) -> Decision:
 
 
 def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Cover [`start`, `until`) with segments, open and closed in turn, lazily.
-
-    Each has all rules that make it so.
-    """
+    """Cover [`start`, `until`) with segments, open and closed in turn, lazily."""
     start, until, early = start.astimezone(UTC), until.astimezone(UTC), timetable.closes_early
     parts = _shortened(_ruled(timetable, start, until + early), early)
     for is_open_now, run in groupby(
@@ -71,10 +65,7 @@ def _shortened(parts: Iterator[Segment], early: timedelta) -> Iterator[Segment]:
 
 
 def _ruled(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Sweep over the occurrences of all rules.
-
-    Between one boundary and the next nothing changes.
-    """
+    """Sweep over the occurrences of all rules."""
     tz = zone(timetable.time_zone)
     last = (_NEVER, _NEVER, 0, "")
     coming = merge(
@@ -106,10 +97,7 @@ def _verdict(
 
 
 def _ranked(timetable: Timetable) -> Iterator[tuple[int, Rule]]:
-    """Rank every rule; odd ranks open.
-
-    Overrides that close have 0, that open 1, freezes 2, windows 3.
-    """
+    """Rank every rule: overrides that close 0, that open 1, freezes 2, windows 3; odd ones open."""
     for rank, rules in ((0, timetable.overrides), (2, timetable.freezes), (3, timetable.windows)):
         yield from ((rank + (rule.state == "Open"), rule) for rule in rules)
 
@@ -117,10 +105,7 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[int, Rule]]:
 def _occurrences(
     rank: int, rule: Rule, tz: ZoneInfo, start: datetime
 ) -> Iterator[tuple[datetime, datetime, int, str]]:
-    """Give UTC intervals that together are what `rule` covers from `start` on.
-
-    Neither edge ever runs backwards.
-    """
+    """Give intervals that together are what `rule` covers; neither edge ever runs backwards."""
     if not isinstance(rule.begins, Recurrence):
         begin = rule.begins or _ALWAYS
         yield utc(begin, tz), utc(_end(rule, begin, tz), tz), rank, rule.name

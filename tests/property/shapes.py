@@ -163,10 +163,7 @@ def plan(shape: str, change: Change) -> Plan:
 
 @cache
 def compiled(text: str) -> Plan:
-    """Load and compile a policy for no cluster in particular.
-
-    Nothing may be wrong with it. Its zone has a past.
-    """
+    """Load and compile a policy for no cluster in particular, with the past of its zone."""
     loaded = load(KubeObject.parse(text.encode()).node)
     assert loaded.policy, loaded.results
     made, _ = compile_policy(loaded.policy, None, Inventory((), visible=False))

@@ -27,19 +27,16 @@ Edges = list[datetime]
 
 
 def opened(timetable: Timetable, change: Change) -> Edges:
-    """Give the edges of a policy around a change: at each the state turns, and it begins closed."""
     start, until = utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)
     parts = [segment for segment in timeline(timetable, start, until) if segment.open]
     return [edge for part in parts for edge in (part.begins, part.ends)]
 
 
 def holds(edges: Edges, at: datetime) -> bool:
-    """Whether an instant lies in a set: half open, so an edge belongs to what it begins."""
     return sum(edge <= at for edge in edges) % 2 == 1
 
 
 def combined(one: Edges, other: Edges, rule: Callable[[bool, bool], bool]) -> Edges:
-    """Combine two sets instant by instant: between two edges of either nothing changes."""
     kept: Edges = []
     for edge in sorted({*one, *other}):
         if rule(holds(one, edge), holds(other, edge)) != (len(kept) % 2 == 1):
@@ -50,7 +47,6 @@ def combined(one: Edges, other: Edges, rule: Callable[[bool, bool], bool]) -> Ed
 def ruled(
     timetable: Timetable, windows: tuple[Rule, ...] = (), freezes: tuple[Rule, ...] = ()
 ) -> Timetable:
-    """Keep the zone of a timetable, and only these rules."""
     return zoned.timetable(
         policy=timetable.policy, time_zone=timetable.time_zone, windows=windows, freezes=freezes
     )
@@ -59,7 +55,6 @@ def ruled(
 def renamed(
     kind: Kind, rules: tuple[Rule, ...], state: str | None = None, prefix: str = ""
 ) -> tuple[Rule, ...]:
-    """Make rules of one kind rules of another."""
     return tuple(
         rule._replace(kind=kind, key=f"{prefix}{number}", state=state)
         for number, rule in enumerate(rules)
@@ -68,14 +63,12 @@ def renamed(
 
 @st.composite
 def policies(draw: st.DrawFn, count: int) -> tuple[Change, list[Timetable]]:
-    """Draw a change of a clock, and policies for its zone, each only a set of windows."""
     change = draw(CHANGES)
     drawn = [plan(draw(st.sampled_from(list(SHAPES))), change).timetable for _ in range(count)]
     return change, [ruled(each, windows=renamed(Kind.WINDOW, _all(each))) for each in drawn]
 
 
 def _all(timetable: Timetable) -> tuple[Rule, ...]:
-    """Take every rule that has a beginning, whatever its kind."""
     every = (*timetable.windows, *timetable.freezes, *timetable.overrides)
     return tuple(rule for rule in every if rule.begins is not None)
 
@@ -86,10 +79,7 @@ law = settings(max_examples=examples(60))
 @law
 @given(policies(2))
 def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
-    """Of two sets of windows: open where one is or the other.
-
-    In whatever order, and twice is once.
-    """
+    """Of two sets of windows: open where one is or the other."""
     change, (one, other) = drawn
     both = opened(
         ruled(one, windows=one.windows + renamed(Kind.WINDOW, other.windows, prefix="v")), change
@@ -115,10 +105,7 @@ def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
 @law
 @given(policies(1))
 def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]) -> None:
-    """Freezes of a policy that is open otherwise mirror the same windows.
-
-    They leave open exactly what the windows would leave closed.
-    """
+    """Freezes of a policy that is open otherwise mirror the same windows."""
     change, (one,) = drawn
     freezes = ruled(one, freezes=renamed(Kind.FREEZE, one.windows))._replace(outside_windows="Open")
     always = opened(one._replace(state="Open"), change)
@@ -208,15 +195,9 @@ def test_being_open_is_lying_in_an_interval(
 
 
 @law
-@given(
-    CHANGES,
-    st.lists(st.integers(-3000, 3000), min_size=2, max_size=8),
-)
+@given(CHANGES, st.lists(st.integers(-3000, 3000), min_size=2, max_size=8))
 def test_moments_and_instants_keep_their_order(change: Change, minutes: list[int]) -> None:
-    """A later moment on the wall clock is no earlier instant.
-
-    And at a later instant the clock shows no less.
-    """
+    """A later moment on the wall clock is no earlier instant."""
     tz = zones.zone(change.zone)
     moments = [change.wall + number * MINUTE for number in sorted(minutes)]
     instants = [change.utc + number * MINUTE for number in sorted(minutes)]

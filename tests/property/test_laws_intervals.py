@@ -26,12 +26,10 @@ DAYS = timedelta(days=2)
 
 
 def within(number: int, ranges: Ranges) -> bool:
-    """Whether a number is in any of some ranges; no range is any number."""
     return not ranges or any(first <= number <= last for first, last in ranges)
 
 
 def contains(interval: Interval, local: datetime) -> bool:
-    """Read an interval as Alertmanager does."""
     minute = local.hour * 60 + local.minute
     if interval.times and not any(first <= minute < last for first, last in interval.times):
         return False
@@ -52,7 +50,6 @@ def contains(interval: Interval, local: datetime) -> bool:
 
 
 def muted(every: tuple[Interval, ...], local: datetime) -> bool:
-    """Whether any interval has a time of the clock."""
     return any(contains(each, local) for each in every)
 
 
@@ -65,10 +62,7 @@ def is_plain(at: datetime, zone: ZoneInfo) -> bool:
 
 
 def is_covered(at: datetime) -> bool:
-    """Whether the table has all of the year of an instant, and the days around it.
-
-    Of other years only what recurs is said, and an override may hold since always.
-    """
+    """Whether the table has the year of an instant and the days around it: others only recur."""
     return date(FIRST_DAY.year + 1, 1, 1) + DAYS < at.date() < LAST_DAY - DAYS
 
 

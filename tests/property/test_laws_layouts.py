@@ -89,21 +89,18 @@ specs = st.builds(
 
 
 def policy(every: list[dict[str, object]]) -> KubeObject:
-    """Return a policy whose clusters have a spec each; the first of them stands for all."""
     clusters = {f"c{number}": spec for number, spec in enumerate(every)}
     text = yaml.dump({**HEAD, "spec": {"clusters": clusters}}, Dumper=yaml.CSafeDumper)
     return KubeObject.parse(text.encode())
 
 
 def written(files: Mapping[str, bytes], tree: Path) -> None:
-    """Write files below a directory."""
     for name, content in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_bytes(content)
 
 
 def complete(config: KubeObject, cluster: str) -> dict[tuple[str, str, str], object]:
-    """Return the objects that a cluster has by itself."""
     compiled = window_policy.compile_onto(config, [], cluster)
     made, _ = planned(compiled, uninstalls=False, is_blind=True)
     assert made

@@ -29,7 +29,6 @@ OFFSETS = st.lists(st.integers(0, 86400 * DAYS - 1), max_size=25)
 
 
 def replayed(timetable: Timetable, begins: datetime, offsets: list[int]) -> Simulation:
-    """Replay changes at so many seconds from the beginning."""
     offered = [
         CommittedChange(str(number), begins + timedelta(seconds=seconds), "", "")
         for number, seconds in enumerate(sorted(offsets))
@@ -38,11 +37,6 @@ def replayed(timetable: Timetable, begins: datetime, offsets: list[int]) -> Simu
 
 
 def walk(timetable: Timetable, begins: datetime) -> Callable[[datetime], datetime | None]:
-    """Return what walks on from an instant, minute by minute, until it is open.
-
-    It finds None where that is too far. No minute is decided twice, as many walks lead over it.
-    """
-
     @cache
     def is_open(minute: int) -> bool:
         return decide(timetable, begins + minute * MINUTE).open
@@ -59,7 +53,6 @@ def walk(timetable: Timetable, begins: datetime) -> Callable[[datetime], datetim
 
 
 def around(change: ClockChange, days: int) -> datetime:
-    """An instant some days before a change of the clock."""
     return (change.utc - timedelta(days=days)).replace(second=0)
 
 
@@ -113,16 +106,13 @@ def test_figures_are_those_of_the_waits(
 
 
 def revision(number: int, at: datetime, state: State, timetable: Timetable | None) -> Revision:
-    """A version of a policy, as a commit would have it."""
     commit = Commit(f"{number}", int(at.timestamp()), ("", ""), "")
     return Revision(commit, at, behind=False, path="p", blob="b", state=state, timetable=timetable)
 
 
 VERSIONS = st.lists(
     st.tuples(
-        st.integers(-3000, 1440 * 3),
-        st.sampled_from(State),
-        st.sampled_from(sorted(SHAPES)),
+        st.integers(-3000, 1440 * 3), st.sampled_from(State), st.sampled_from(sorted(SHAPES))
     ),
     max_size=6,
 )

@@ -43,17 +43,14 @@ INSTANTS = st.builds(
 
 
 def near(change: Change, hours: int) -> datetime:
-    """An instant some hours from a change."""
     return change.utc + timedelta(hours=hours)
 
 
 def state(compiled: Plan, at: datetime) -> dict[str, object]:
-    """What `state -o json` says."""
     return records.state(decide(compiled.timetable, at), zone(compiled.timetable.time_zone))
 
 
 def emitted(compiled: Plan) -> str:
-    """The timetable as it travels to the cluster."""
     return configmap.config_map(compiled)["data"][configmap.TIMETABLE]
 
 
@@ -74,12 +71,7 @@ def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
         )
 
 
-@given(
-    st.sampled_from(sorted(SHAPES)),
-    CHANGES,
-    st.integers(-40, 40),
-    st.integers(1, 9),
-)
+@given(st.sampled_from(sorted(SHAPES)), CHANGES, st.integers(-40, 40), st.integers(1, 9))
 @settings(max_examples=examples(200))
 def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int, days: int) -> None:
     """At the rims, at each edge and a minute before it, around changes of the clock."""
@@ -110,10 +102,7 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
 @given(PLANS, st.dates(date(2011, 1, 1), date(2031, 1, 1)), st.integers(1, 60), st.integers(1, 60))
 @settings(max_examples=examples(100))
 def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -> None:
-    """Where one range ends, the next begins.
-
-    What is open over the seam is one interval in the whole.
-    """
+    """Where one range ends, the next begins."""
     table = compiled.timetable
     spans = (
         Period(first, days),
@@ -130,7 +119,6 @@ def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -
 
 
 def opened(table: Timetable, begins: datetime, ends: datetime) -> set[datetime]:
-    """Every quarter of an hour at which a timetable is open, and each of its edges."""
     return {
         begins + number * QUARTER
         for part in timeline(table, begins, ends)

@@ -43,10 +43,6 @@ SOME_WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1, max_size=4)
 
 @st.composite
 def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - drawn
-    """Draw anything that recurs, as seldom as a leap day.
-
-    If it may be so `often`, as often as every minute.
-    """
     minutes = draw(
         st.just(frozenset({0})) | st.frozensets(st.integers(0, 59), min_size=1, max_size=3)
     )
@@ -81,7 +77,6 @@ def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - d
 
 @st.composite
 def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # noqa: FBT001
-    """Draw a timetable with rules of every kind and form, and an instant that it lies around."""
     zone, centre = draw(CENTRES)
     near = st.integers(-4000, 4000).map(lambda minutes: centre + minutes * MINUTE)
     far = st.sampled_from((centre - 300 * DAY, centre - 500 * DAY, centre + 350 * DAY))

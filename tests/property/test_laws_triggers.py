@@ -43,7 +43,6 @@ STRIDE = 12
 
 @cache
 def coming() -> list[Change]:
-    """List the changes for which schedules are made: those in the years of today's policies."""
     return [change for change in changes() if change.utc >= START]
 
 
@@ -70,10 +69,7 @@ def test_every_edge_at_a_change_is_met(shape: str) -> None:
 )
 @pytest.mark.parametrize("interval", ["10m", "24h"])
 def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> None:
-    """A window that ends in what the clock skips, or shows twice, ends on time.
-
-    A margin ahead of it does, too.
-    """
+    """A window that ends in what the clock skips, or shows twice, ends on time."""
     for change in [each for each in of(zone) if each.utc >= START][:12]:
         day = f"{change.wall:%a}"
         for time in (f"{change.wall:%H:%M}", f"{change.wall + 20 * MINUTE:%H:%M}"):
@@ -94,10 +90,7 @@ def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> No
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=12))
 def test_there_are_few(shape: str) -> None:
-    """No flood, in any shape: at most four for what recurs, and four for what comes once.
-
-    The regular look is in UTC, where no clock changes, so that it is never late itself.
-    """
+    """The regular look is in UTC, where no clock changes, so that it is never late itself."""
     for change in coming()[::97]:
         found = {trigger.slug: trigger for trigger in plan(shape, change).triggers}
         assert found["resync"].time_zone == "Etc/UTC"
@@ -108,10 +101,7 @@ def test_there_are_few(shape: str) -> None:
 
 @pytest.mark.parametrize("interval", mostly_slow(INTERVALS, every=5), ids=str)
 def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
-    """The resync comes every `interval`, across midnight and the turn of the year.
-
-    For every fleet member.
-    """
+    """The resync comes every `interval`, across midnight and the turn of the year."""
     timetable = plan("office hours", Change("Europe/Berlin", 0, 0, 0)).timetable
     until = UNTIL if interval >= timedelta(hours=6) else START + 7 * DAY
     for cluster in range(4):

@@ -24,20 +24,14 @@ RULED_BY_MARGIN = {"closesEarly"}
 
 
 def around(change: Change, shape: str) -> tuple[Timetable, int]:
-    """Give the timetable of a shape at a change, and the minute at which the three days begin."""
     return plan(shape, change).timetable, change.at - BEFORE
 
 
 def met_by(shape: str, stride: int) -> list[Change]:
-    """Choose changes for a shape, one in `stride`, others for each shape."""
     return changes()[list(SHAPES).index(shape) % stride :: stride]
 
 
 def written(timetable: Timetable, start: int, count: int) -> bytes:
-    """Ask the evaluator for a timeline and write it down by minutes.
-
-    It must be a partition into maximal parts.
-    """
     segments = list(timeline(timetable, utc(start), utc(start + count)))
     edges = [utc(start), *(segment.ends for segment in segments)]
     assert edges == [*(segment.begins for segment in segments), utc(start + count)]
@@ -49,10 +43,7 @@ def written(timetable: Timetable, start: int, count: int) -> bytes:
 
 
 def test_no_change_is_left_out() -> None:
-    """Every zone is in a group, and every change meets some shape.
-
-    Those of half an hour and of a day are among them.
-    """
+    """Every zone is in a group, and every change meets some shape."""
     assert sorted(name for group in groups() for name in group.zones) == sorted(zones.names())
     assert {change.after - change.before for change in changes()} >= {
         60,
@@ -68,36 +59,16 @@ def test_no_change_is_left_out() -> None:
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=66))
 def test_every_minute(shape: str) -> None:
-    """Three days around each change, the timeline is what a run in each minute finds.
-
-    So is one that begins in it.
-    """
+    """Three days around each change, the timeline is what a run in each minute finds."""
     for change in met_by(shape, STRIDE):
         timetable, start = around(change, shape)
         for first, count in ((start, MINUTES), (change.at - 15, HOUR), (change.at + 15, HOUR)):
             assert written(timetable, first, count) == states(timetable, first, count), change
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [30, 90, 1785])
-def test_a_margin_of_seconds(seconds: int) -> None:
-    """A margin with seconds counts as the next whole minute: it opens nothing more.
-
-    No build emits such a margin.
-    """
-    for change, shape in zip(changes()[seconds % 7 :: 60], SHAPES, strict=False):
-        timetable, start = around(change, shape)
-        exact = timetable._replace(closes_early=timedelta(seconds=seconds))
-        whole = timetable._replace(closes_early=timedelta(minutes=-(-seconds // 60)))
-        assert written(exact, start, MINUTES) == states(whole, start, MINUTES), change
-
-
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=30))
 def test_decisions_at_every_edge(shape: str) -> None:
-    """Half open: at an edge the new state holds, one tick before it the old one.
-
-    `since` and `until` are the edges.
-    """
+    """Half open: at an edge the new state holds, one tick before it the old one."""
     for change in met_by(shape, STRIDE * 9):
         timetable, start = around(change, shape)
         segments = list(timeline(timetable, utc(start), utc(start + MINUTES)))
@@ -134,10 +105,7 @@ def test_the_wall_clock_at_every_minute() -> None:
 
 @pytest.mark.slow
 def test_instants_of_every_wall_clock_minute() -> None:
-    """The instant of a wall-clock minute is the first at which the clock has reached it.
-
-    The clock shows that minute then, or a later one.
-    """
+    """The instant of a wall-clock minute is the first at which the clock has reached it."""
     for change in changes():
         tz, start = zones.zone(change.zone), change.at - HOUR
         shown = walk(change.zone, start, 5 * HOUR).shown

@@ -41,10 +41,6 @@ DEFINITION = {"group": "example.com", "names": {"kind": "Thing"}}
 
 @st.composite
 def objects(draw: st.DrawFn) -> dict[str, object]:
-    """Draw an object with any of the marks that decide about its class.
-
-    Its number distinguishes it from its likes.
-    """
     version, kind = draw(KINDS)
     namespace = None if kind in ("Namespace", "CustomResourceDefinition") else draw(NAMESPACES)
     annotations = (
@@ -66,7 +62,6 @@ def objects(draw: st.DrawFn) -> dict[str, object]:
 
 
 def identity(found: dict[str, object]) -> tuple[object, ...]:
-    """Return what two objects must not share."""
     metadata = found["metadata"]
     group = str(found["apiVersion"]).rpartition("/")[0]
     return group, found["kind"], metadata.get("namespace"), metadata["name"]
@@ -77,7 +72,6 @@ STREAMS = st.lists(objects(), max_size=8, unique_by=identity)
 
 @st.composite
 def rules(draw: st.DrawFn) -> dict[str, object]:
-    """Draw a rule with some selectors."""
     kinds = st.sampled_from(
         ["ConfigMap", "Service", "Service.serving.knative.dev", "Thing", "Namespace"]
     )
@@ -95,7 +89,6 @@ def rules(draw: st.DrawFn) -> dict[str, object]:
 
 @st.composite
 def specs(draw: st.DrawFn) -> dict[str, object]:
-    """Draw two to four classes in any order, with rules."""
     names = CLASSES[: draw(st.integers(2, 4))]
     listed = draw(st.permutations(names))
     return {
@@ -106,7 +99,6 @@ def specs(draw: st.DrawFn) -> dict[str, object]:
 
 
 def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Partition:
-    """Divide a stream by a spec whose rules all can match something."""
     items = [KubeObject.from_value(found) for found in stream]
     try:
         read = Spec.read(spec)
@@ -116,7 +108,6 @@ def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Parti
 
 
 def config(spec: dict[str, object]) -> str:
-    """Return the functionConfig of a spec."""
     head = (
         "functionConfig:\n  apiVersion: krm-windows.dev/v1alpha1\n  kind: ChangeClasses\n"
         "  metadata: {name: c}\n"
@@ -128,11 +119,7 @@ def config(spec: dict[str, object]) -> str:
 def test_the_classes_of_a_split_join_to_the_base(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
-    """Disjoint and complete.
-
-    Kept class by class, every item comes out once, in its order, byte for byte. What is said
-    against a stream is the same for every class, so that all of its builds fail or none does.
-    """
+    """What is said against a stream is the same for every class: all of its builds fail or none."""
     texts = [as_item(KubeObject.from_value(found).span.decode()) for found in stream]
     wire = HEAD + "items:" + ("\n" if texts else " []\n") + "".join(texts)
     answers = [
@@ -151,10 +138,7 @@ def test_the_classes_of_a_split_join_to_the_base(
 def test_the_files_of_a_split_join_to_the_base(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
-    """One file for each object, with its text as it came.
-
-    A kustomization lists them in their order.
-    """
+    """One file for each object, with its text as it came."""
     texts = [KubeObject.from_value(found).span for found in stream]
     divided = partition(spec, stream)
     files = split.files("c", Spec.read(spec), divided, None)

@@ -35,7 +35,6 @@ Path = tuple[str | int, ...]
 
 
 def paths(node: object, above: Path = ()) -> Iterator[Path]:
-    """Yield every place that a schema has; a name in a map is `x`, an entry of a list the first."""
     if not isinstance(node, Mapping):
         return
     yield above
@@ -46,7 +45,6 @@ def paths(node: object, above: Path = ()) -> Iterator[Path]:
 
 
 def put(document: object, path: Path, shape: object) -> object:
-    """Return a document with a shape at a path, with what is missing above it."""
     if not path:
         return shape
     step, rest = path[0], path[1:]
@@ -58,7 +56,6 @@ def put(document: object, path: Path, shape: object) -> object:
 
 
 def found(kind: str, document: object) -> list[Result]:
-    """Load a document of a kind, for every cluster, and return what is said."""
     if not isinstance(document, dict):
         return []
     node = krm.KubeObject.from_value(document).node
@@ -91,10 +88,6 @@ KINDS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_shape_at_every_place(kind: str) -> None:
-    """A list, a map or a scalar where another belongs is a finding, or is fine.
-
-    It is never an exception.
-    """
     document, places = KINDS[kind]
     assert not [
         result for result in found(kind, document) if result.tags["rule"] != "cluster-unknown"
@@ -113,7 +106,6 @@ def test_every_shape_at_every_place(kind: str) -> None:
 @settings(max_examples=examples(100), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_several_shapes_at_once(kind: str, data: st.DataObject) -> None:
-    """What one looks up of another may be odd too; in the patch of a cluster as well."""
     document, places = KINDS[kind]
     changed: object = document
     for path, shape in data.draw(

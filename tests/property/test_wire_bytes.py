@@ -16,14 +16,12 @@ from krm_windows.krm import layout, outline
 
 
 def written(resources: krm.ResourceList) -> bytes:
-    """Return the bytes that a ResourceList writes."""
     stream = io.BytesIO()
     resources.write(stream)
     return stream.getvalue()
 
 
 def readable(data: bytes) -> krm.ResourceList:
-    """Read a drawn ResourceList; draws that are no YAML do not count."""
     try:
         sum(1 for _ in layout.events(data.decode()))
     except krm.InputError:
@@ -34,7 +32,6 @@ def readable(data: bytes) -> krm.ResourceList:
 @settings(max_examples=examples(40))
 @given(resource_lists())
 def test_reading_and_writing_is_the_identity(data: bytes) -> None:
-    """Every byte comes out again."""
     assert written(readable(data)) == data
 
 
@@ -56,11 +53,7 @@ def content(node: yaml.Node) -> object:
 
 
 def check_boundaries(data: bytes) -> int:
-    """Compare each boundary of a scan with libyaml's nodes; return how many items there are.
-
-    PyYAML alone reads here, the whole at once and then each item by itself, so that no code of
-    ours finds the same wrong place twice.
-    """
+    """Compare each boundary of a scan with the nodes of PyYAML, which alone reads here."""
     fields = outline.scan(data)
     assert fields
     text = data.decode("utf-8-sig")
@@ -97,10 +90,6 @@ def check_boundaries(data: bytes) -> int:
 @settings(max_examples=examples(80))
 @given(resource_lists())
 def test_items_begin_and_end_where_libyaml_sees_them(data: bytes) -> None:
-    """A scan of the lines finds the same fields and items as libyaml, which is asked by itself.
-
-    Each item means by itself what it means in the whole.
-    """
     try:
         yaml.compose(data.decode("utf-8-sig"), yaml.CBaseLoader)
     except yaml.YAMLError:
@@ -109,7 +98,6 @@ def test_items_begin_and_end_where_libyaml_sees_them(data: bytes) -> None:
 
 
 def test_an_item_cut_in_two_is_seen() -> None:
-    """The check above can fail: libyaml goes on with a quoted text where YAML does not."""
     cut = b'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- a: "x\n- y"\n'
     with pytest.raises(AssertionError):
         check_boundaries(cut)
@@ -123,7 +111,6 @@ def test_an_item_cut_in_two_is_seen() -> None:
 @settings(max_examples=examples(40))
 @given(resource_lists())
 def test_a_look_at_a_line_says_what_the_object_says(data: bytes) -> None:
-    """`kind` and `apiVersion` are the same with and without reading the object."""
     for item in readable(data).items:
         assert (item.kind, item.api_version) == (item._string("kind"), item._string("apiVersion"))
 
@@ -131,7 +118,6 @@ def test_a_look_at_a_line_says_what_the_object_says(data: bytes) -> None:
 @settings(max_examples=examples(40))
 @given(resource_lists())
 def test_items_can_go_and_change_places(data: bytes) -> None:
-    """What is left reads the same as before."""
     resources = readable(data)
     resources.items = resources.items[::-1][:2]
     expected = [krm.value(item.node) for item in resources.items]

@@ -17,10 +17,6 @@ contents = st.sampled_from(LOOKALIKES) | values
 
 
 def item(text: str) -> krm.KubeObject:
-    """Read a drawn item.
-
-    One that cannot be read, or whose keys an alias draws twice, does not count.
-    """
     data = text.encode()
     obj = krm.KubeObject(
         data, 0, len(data), column=len(text) - len(text.lstrip(" ")) if "#" not in text[:20] else 0
@@ -33,7 +29,6 @@ def item(text: str) -> krm.KubeObject:
 
 
 def paths(value: krm.Value) -> list[tuple[str | int, ...]]:
-    """Return every path in a value, the root's own left out."""
     if isinstance(value, dict):
         steps: list[tuple[str | int, krm.Value]] = list(value.items())
     elif isinstance(value, list):
@@ -48,7 +43,6 @@ def paths(value: krm.Value) -> list[tuple[str | int, ...]]:
 
 
 def removed_lines(before: str, after: str) -> int:
-    """Count the lines of `before` that are not in `after`."""
     old, new = before.splitlines(), after.splitlines()
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return len(old) - sum(block.size for block in matcher.get_matching_blocks())
@@ -62,7 +56,6 @@ def test_an_edit_yields_the_value_asked_for(
     content: krm.Value,
     crlf: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    """At the path, and everything else is what it was; a second time changes nothing."""
     obj = item(text.replace("\n", "\r\n") if crlf else text)
     path = data.draw(st.sampled_from(paths(krm.value(obj.node))))
     before = krm.value(obj.node)
@@ -85,7 +78,6 @@ def _at(value: krm.Value, path: tuple[str | int, ...]) -> krm.Value:
 @settings(max_examples=examples(60))
 @given(objects(), st.data())
 def test_a_removed_entry_is_gone_and_nothing_else(text: str, data: st.DataObject) -> None:
-    """What is left is what it was."""
     obj = item(text)
     path = data.draw(st.sampled_from(paths(krm.value(obj.node))))
     expected = krm.value(obj.node)
@@ -99,7 +91,6 @@ def test_a_removed_entry_is_gone_and_nothing_else(text: str, data: st.DataObject
 @settings(max_examples=examples(60))
 @given(objects())
 def test_writing_back_what_is_there_changes_nothing(text: str) -> None:
-    """Whatever the style, the bytes are the same."""
     obj = item(text)
     for path in paths(krm.value(obj.node)):
         obj.set(obj.get(*path), *path)
@@ -109,7 +100,6 @@ def test_writing_back_what_is_there_changes_nothing(text: str) -> None:
 @settings(max_examples=examples(60))
 @given(objects(anchored=False))
 def test_an_annotation_only_adds_lines(text: str) -> None:
-    """Every line stays, but for that of a mapping that was in flow style or empty."""
     obj = item(text)
     metadata = obj.get("metadata")
     assume(metadata is None or (isinstance(metadata, dict) and metadata))
@@ -123,7 +113,6 @@ def test_an_annotation_only_adds_lines(text: str) -> None:
 def test_a_scalar_in_place_of_a_scalar_changes_its_lines_only(
     text: str, data: st.DataObject
 ) -> None:
-    """Comments and everything else stay, whatever the style of the scalar was."""
     obj = item(text)
     scalars = [
         path for path in paths(krm.value(obj.node)) if not isinstance(obj.get(*path), dict | list)

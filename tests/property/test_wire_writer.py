@@ -16,25 +16,21 @@ from krm_windows.krm import layout, writer
 
 
 def own(text: str) -> krm.Value:
-    """Read a text as YAML 1.2."""
     return krm.value(layout.read(text))
 
 
 def old(text: str) -> Any:  # noqa: ANN401 - PyYAML's answer may be anything
-    """Read a text as YAML 1.1."""
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 @given(values)
 def test_block_style_is_read_back(value: krm.Value) -> None:
-    """In YAML 1.1 and 1.2 alike, types included."""
     text = krm.render(value)
     assert (repr(own(text)), repr(old(text))) == (repr(value), repr(value))
 
 
 @given(values)
 def test_flow_style_is_read_back(value: krm.Value) -> None:
-    """In YAML 1.1 and 1.2, and by a JSON reader where JSON has such numbers."""
     text = writer.flow(value)
     assert (repr(own(text)), repr(old(text))) == (repr(value), repr(value))
     if "inf" not in text and "nan" not in text:
@@ -43,14 +39,12 @@ def test_flow_style_is_read_back(value: krm.Value) -> None:
 
 @pytest.mark.parametrize("text", LOOKALIKES)
 def test_T02_what_readers_disagree_about_stays_a_string(text: str) -> None:
-    """As a value, as a key and as an element."""
     value = {text: [text, {text: text}], "other": text}
     assert own(krm.render(value)) == old(krm.render(value)) == value
 
 
 @given(values)
 def test_P13_there_are_no_anchors_aliases_or_tags(value: krm.Value) -> None:
-    """Not even where one list is in two places."""
     for event in layout.events(krm.render({"one": value, "two": value})):
         assert not isinstance(event, yaml.AliasEvent)
         assert getattr(event, "anchor", None) is None

@@ -47,23 +47,7 @@ AMBIGUOUS = [
 LOOKALIKES = [
     *AMBIGUOUS,
     *("True", "-.INF", ".nan", "1e+3", "6.", "n"),
-    *(
-        "",
-        " ",
-        "-",
-        "?",
-        ":",
-        "- a",
-        "a: b",
-        "a #b",
-        "#",
-        "&a",
-        "*a",
-        "!a",
-        "|",
-        ">",
-        "%a",
-    ),
+    *("", " ", "-", "?", ":", "- a", "a: b", "a #b", "#", "&a", "*a", "!a", "|", ">", "%a"),
     *(
         "@a",
         "`a",
@@ -155,15 +139,12 @@ class Page:
         return self.draw(st.integers(0, one_in - 1)) == one_in - 1
 
     def pick(self, values: list[str]) -> str:
-        """Draw one of some texts."""
         return self.draw(st.sampled_from(values))
 
     def comment(self) -> str:
-        """Draw a comment behind a value, mostly none."""
         return f" {self.pick(COMMENTS)}" if self.chance(6) else ""
 
     def trivia(self, column: int) -> list[str]:
-        """Draw lines between entries, mostly none."""
         if not self.chance(6):
             return []
         return self.draw(
@@ -173,7 +154,6 @@ class Page:
         )
 
     def properties(self) -> str:
-        """Draw a tag or an anchor, mostly none."""
         if not self.anchored or not self.chance(12):
             return ""
         if self.chance(2):
@@ -182,7 +162,6 @@ class Page:
         return f"&{self.anchors[-1]} "
 
     def scalar(self) -> list[str]:
-        """Draw a scalar on the line of its key, or on more lines."""
         kind = self.draw(st.integers(0, 9))
         if kind < 4:
             return [self.properties() + self.pick(PLAIN) + self.comment()]
@@ -202,7 +181,6 @@ class Page:
         return [self.flow()]
 
     def flow(self) -> str:
-        """Draw a flow collection, on one line or over several."""
         brk = f"\n{PAD}" if self.chance(4) else " "
         form = self.pick(
             [
@@ -218,7 +196,6 @@ class Page:
         return form.replace("~", brk)
 
     def block(self, column: int) -> list[str]:
-        """Draw a block scalar: header, and content below `column`."""
         style, chomp = self.pick(["|", ">"]), self.pick(["", "-", "+"])
         content = self.draw(
             st.lists(
@@ -234,10 +211,6 @@ class Page:
         return [style + depth + chomp, *(pad + line if line else "" for line in content)]
 
     def value(self, column: int, depth: int) -> list[str]:
-        """Draw what is behind a colon whose key is at `column`.
-
-        The rest of that line, then more lines.
-        """
         kind = self.draw(st.integers(0, 11))
         if depth and kind in {0, 1, 2}:
             inner = column + self.draw(st.sampled_from([2, 4, 1]))
@@ -259,7 +232,6 @@ class Page:
         return self.scalar()
 
     def mapping(self, column: int, depth: int, keys: list[str] | None = None) -> list[str]:
-        """Draw a block mapping."""
         names = keys or self.draw(
             st.lists(st.sampled_from(KEYS), min_size=1, max_size=4, unique=True)
         )
@@ -272,7 +244,6 @@ class Page:
         return lines
 
     def sequence(self, column: int, depth: int) -> list[str]:
-        """Draw a block sequence of scalars and mappings."""
         lines = []
         for _ in range(self.draw(st.integers(1, 3))):
             lines += self.trivia(column)
@@ -297,7 +268,6 @@ HEADER = ["apiVersion", "kind", "metadata"]
 
 @st.composite
 def objects(draw: st.DrawFn, column: int = 0, *, anchored: bool = True) -> str:
-    """Draw an object as an entry of a list whose dashes are at `column`, ended by a line feed."""
     page = Page(draw, anchored=anchored)
     extra = draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True))
     names = [*draw(st.permutations(HEADER)), *extra] if extra else HEADER
@@ -307,7 +277,6 @@ def objects(draw: st.DrawFn, column: int = 0, *, anchored: bool = True) -> str:
 
 @st.composite
 def resource_lists(draw: st.DrawFn) -> bytes:
-    """Draw the text of a ResourceList with at least one item, in every layout."""
     page = Page(draw)
     column = draw(st.sampled_from([0, 0, 2, 4]))
     items = "".join(draw(st.lists(objects(column), min_size=1, max_size=3)))

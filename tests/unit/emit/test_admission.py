@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from calls import POLICY, call, spec, wire
+from calls import call, spec, wire
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,6 @@ LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
 
 
 def held(config: str) -> dict[str, dict]:
-    """Return the admission policies that a policy yields, by the end of their names."""
     items = call(wire(config=config)).objects
     found = [item for item in items if item["kind"] == "ValidatingAdmissionPolicy"]
     bound = [
@@ -41,7 +40,6 @@ def held(config: str) -> dict[str, dict]:
     ],
 )
 def test_which_there_are(fields: dict[str, str], expected: list[str]) -> None:
-    """What the policy needs, in front of the account and its rights; none where it opts out."""
     config = spec(**fields)
     assert list(held(config)) == expected
     kinds = [item["kind"] for item in call(wire(config=config)).objects]
@@ -59,7 +57,6 @@ def test_they_refuse_what_they_cannot_judge() -> None:
 
 
 def test_what_the_gate_may_change() -> None:
-    """Of each part of a target, the keys that may have another value, and nothing else."""
     found = held(spec(targets="[{kind: Kustomization, names: [apps]}]"))[""]
     expected = {
         "changed": "['metadata', 'spec']",
@@ -82,16 +79,8 @@ def test_whose_marks_are_kept() -> None:
     assert annotation("flux-system/other") not in validation["expression"]
 
 
-def test_the_extra_of_old_is_none() -> None:
-    """Its policies are the default."""
-    answer = call(wire(config=POLICY + "  extras: [PrometheusRule, AdmissionPolicy]\n"))
-    assert answer.code == 1
-    assert "spec.extras[1]: must be AlertmanagerTimeIntervals, " in answer.err
-
-
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_text_is_one_literal(text: str) -> None:
-    """Whatever a hook's texts hold, CEL reads it as what it is."""
     quoted = cel.text(text)
     assert LITERAL.fullmatch(quoted)
     assert (quoted[1:-1] if quoted.startswith("'") else json.loads(quoted)) == text

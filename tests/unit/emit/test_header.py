@@ -6,7 +6,6 @@ from krm_windows.emit.header import header, is_header, is_rendered, policies_of
 
 
 def test_a_file_is_recognised() -> None:
-    """By the key, whatever the sentence behind it."""
     line = header("shop/week")
     content = f"{line}\napiVersion: v1\n".encode()
     assert is_header(line)
@@ -16,6 +15,5 @@ def test_a_file_is_recognised() -> None:
 
 @pytest.mark.parametrize("line", ["", "# Rendered by hand", "krm-windows.dev/rendered-from: a/b"])
 def test_what_a_person_wrote_is_not_recognised(line: str) -> None:
-    """It is never removed."""
     assert not is_header(line)
     assert not is_rendered(line.encode())

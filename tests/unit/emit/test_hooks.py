@@ -48,13 +48,11 @@ CORE = {
 
 
 def items(more: str) -> list[dict]:
-    """Return what a policy yields with more in its spec."""
     found: list[dict] = call(wire(config=POLICY.rstrip("\n") + "\n" + more)).objects
     return found
 
 
 def config_map(more: str) -> dict[str, str]:
-    """Return the data of the ConfigMap."""
     [data] = [item["data"] for item in items(more) if "data" in item]
     return data
 
@@ -78,7 +76,6 @@ def config_map(more: str) -> dict[str, str]:
     ],
 )
 def test_what_is_not_used_is_not_shipped(more: str, parts: set[str]) -> None:
-    """Modules, volume and first file have what the policy uses, and the rest is left out."""
     data = config_map(more)
     assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | {
         "__init__",
@@ -96,7 +93,6 @@ def test_what_is_not_used_is_not_shipped(more: str, parts: set[str]) -> None:
 
 
 def roles(more: str) -> dict[str, list[dict]]:
-    """Return the rules of each Role by its namespace."""
     return {
         item["metadata"]["namespace"]: item["rules"]
         for item in items(more)
@@ -105,7 +101,6 @@ def roles(more: str) -> dict[str, list[dict]]:
 
 
 def test_rights_are_only_where_they_are_used() -> None:
-    """Jobs in the namespace of the hooks, Events where targets are."""
     plain = roles("")
     note = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["week-hooks"]}
     assert roles(HOOKS) == {
@@ -117,7 +112,6 @@ def test_rights_are_only_where_they_are_used() -> None:
 
 
 def kustomization(reference: str, namespace: str = "flux-system") -> str:
-    """Return a target that names a source."""
     return (
         "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
         f"metadata: {{name: apps, namespace: {namespace}}}\n"
@@ -126,7 +120,6 @@ def kustomization(reference: str, namespace: str = "flux-system") -> str:
 
 
 def release(spec: str) -> str:
-    """Return a HelmRelease, which has its chart from somewhere."""
     return (
         "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
         f"metadata: {{name: app, namespace: flux-system}}\nspec: {spec}\n"
@@ -145,7 +138,6 @@ ANY_OF_A_KUSTOMIZATION = ["buckets", "externalartifacts", "gitrepositories", "oc
 
 
 def reads(config: str, *seen: str) -> dict[tuple[str, str], list[str] | None]:
-    """Return what the gate may read of sources: names by namespace and resource, None for all."""
     found = {}
     answer = call(wire(*seen, config=config))
     assert not [each for each in answer.results if each["severity"] == "error"], answer.results
@@ -162,10 +154,7 @@ def reads(config: str, *seen: str) -> dict[tuple[str, str], list[str] | None]:
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [
-        (
-            "{kind: GitRepository, name: fleet}",
-            {("flux-system", "gitrepositories"): ["fleet"]},
-        ),
+        ("{kind: GitRepository, name: fleet}", {("flux-system", "gitrepositories"): ["fleet"]}),
         (
             "{kind: OCIRepository, name: fleet, namespace: sources}",
             {("sources", "ocirepositories"): ["fleet"]},
@@ -177,14 +166,12 @@ def reads(config: str, *seen: str) -> dict[tuple[str, str], list[str] | None]:
 def test_the_source_of_a_target_may_be_read(
     reference: str, expected: dict[tuple[str, str], list[str]]
 ) -> None:
-    """By name, in its own namespace, with `onlyIf: Pending` alone."""
     config = POLICY.replace("[infra, apps]", "[apps]").rstrip("\n") + "\n"
     assert reads(config + PENDING, kustomization(reference)) == expected
     assert reads(config + HOOKS, kustomization(reference)) == {}
 
 
 def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
-    """Beside the target, as its source may be any of them."""
     config = POLICY.rstrip("\n") + "\n" + PENDING
     expected = {("flux-system", kind): None for kind in ANY_OF_A_KUSTOMIZATION}
     assert reads(config) == expected
@@ -202,10 +189,7 @@ def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
         ),
         (
             "{chart: {spec: {sourceRef: {kind: GitRepository, name: a, namespace: charts}}}}",
-            {
-                ("charts", "helmcharts"): ["flux-system-app"],
-                ("charts", "gitrepositories"): ["a"],
-            },
+            {("charts", "helmcharts"): ["flux-system-app"], ("charts", "gitrepositories"): ["a"]},
         ),
         (
             "{chartRef: {kind: OCIRepository, name: app}}",
@@ -229,19 +213,16 @@ def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
 def test_the_chart_of_a_release_may_be_read(
     chart: str, expected: dict[tuple[str, str], list[str] | None]
 ) -> None:
-    """And what it comes from."""
     assert reads(WITH_RELEASE, release(chart), CHART) == expected
 
 
 def verified(config: str, items: list[dict]) -> set[str]:
-    """Verify what may be applied, and return the rules that fired."""
     stream = [KubeObject.from_value(item) for item in items]
     results = window_policy.verify(KubeObject.parse(config.encode()), stream)
     return {each.tags["rule"] for each in results if each.severity.value == "error"}
 
 
 def test_what_may_be_read_is_verified() -> None:
-    """Where the target is seen, and where it is not; more is an excess, less is missing."""
     config = POLICY.replace("[infra, apps]", "[apps]").rstrip("\n") + "\n" + PENDING
     seen = kustomization("{kind: GitRepository, name: fleet}")
     built = call(wire(seen, config=config)).objects
@@ -271,7 +252,6 @@ def test_a_job_has_time_for_its_hooks() -> None:
 
 
 def test_what_checks_a_change() -> None:
-    """It closes unless its failure is passed over, and its rollback is one of its own."""
     data = json.loads(config_map(APPLY)["hooks.json"])["hooks"]
     assert set(data) == set(HookName)  # the gate knows each by this name
     check, undo = data["afterApply"], data["afterApply.rollback"]
@@ -287,23 +267,7 @@ def test_what_checks_a_change() -> None:
 
 
 def deadlines(more: str) -> set[int]:
-    """Return the seconds that the CronJobs' Jobs may take."""
     found = [
         item["spec"]["jobTemplate"]["spec"] for item in items(more) if item["kind"] == "CronJob"
     ]
     return {spec["activeDeadlineSeconds"] for spec in found}
-
-
-def test_a_hook_is_what_the_policy_says() -> None:
-    """Image, account and time are its own."""
-    data = json.loads(config_map(HOOKS)["hooks.json"])
-    before, rollback, after = (
-        data["hooks"][kind] for kind in ("beforeOpen", "rollback", "afterClose")
-    )
-    assert data["namespace"] == "line"
-    assert [hook["aborts"] for hook in (before, rollback, after)] == [True, False, False]
-    assert [hook["seconds"] for hook in (before, rollback, after)] == [300, 120, 180]
-    assert before["spec"]["activeDeadlineSeconds"] == 300
-    pod = before["spec"]["template"]["spec"]
-    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("operator", True)
-    assert "serviceAccountName" not in after["spec"]["template"]["spec"]

@@ -20,30 +20,25 @@ PLAN = Plan(
 
 
 def job_of(plan: Plan) -> Manifest:
-    """Return the Job of a plan."""
     return apply_job.run(plan, configmap.config_map(plan))
 
 
 def at_once(policy: str = POLICY) -> list[dict]:
-    """Return the spec of the Job that is applied."""
     items = call(wire(config=policy)).objects
     return [item["spec"] for item in items if item["kind"] == "Job"]
 
 
 def scheduled() -> list[dict]:
-    """Return the spec of the Jobs of each CronJob."""
     items = call(wire(config=POLICY)).objects
     return [item["spec"]["jobTemplate"]["spec"] for item in items if item["kind"] == "CronJob"]
 
 
 def pods() -> list[dict]:
-    """Return the spec of every Job that a policy yields."""
     return [*at_once(), *scheduled()]
 
 
 @pytest.mark.parametrize("spec", pods())
 def test_it_passes_pod_security_restricted(spec: dict) -> None:
-    """In full, by the standard's list."""
     pod = spec["template"]["spec"]
     [container] = pod["containers"]
     assert pod["securityContext"] == {
@@ -64,7 +59,6 @@ def test_it_passes_pod_security_restricted(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", pods())
 def test_the_token_is_the_containers_alone(spec: dict) -> None:
-    """None is mounted by default, and that of the container ends soon."""
     pod = spec["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False
     [volume] = [each for each in pod["volumes"] if "projected" in each]
@@ -81,29 +75,6 @@ def test_the_token_is_the_containers_alone(spec: dict) -> None:
         item for item in call(wire(config=POLICY)).objects if item["kind"] == "ServiceAccount"
     ]
     assert [each["automountServiceAccountToken"] for each in accounts] == [False]
-
-
-@pytest.mark.parametrize("spec", pods())
-def test_what_it_may_use_up(spec: dict) -> None:
-    """Processor, memory and disk are limited."""
-    [container] = spec["template"]["spec"]["containers"]
-    limits, requests = container["resources"]["limits"], container["resources"]["requests"]
-    assert limits.keys() == requests.keys() == {"cpu", "memory", "ephemeral-storage"}
-    assert requests["ephemeral-storage"] == "0"
-
-
-@pytest.mark.parametrize("spec", scheduled())
-def test_it_ends(spec: dict) -> None:
-    """Whatever happens: after a few tries, after some minutes."""
-    assert 0 < spec["activeDeadlineSeconds"] < 900
-    assert 0 < spec["backoffLimit"] < 6
-    assert spec["template"]["spec"]["restartPolicy"] == "Never"
-    [rule] = spec["podFailurePolicy"]["rules"]
-    assert rule == {
-        "action": "Ignore",
-        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-    }
-    assert "ttlSecondsAfterFinished" not in spec
 
 
 @pytest.mark.parametrize("spec", [*at_once(), apply_job.lift(PLAN)["spec"]])
@@ -125,7 +96,6 @@ def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
 
 
 def test_the_apply_job_waits_for_its_own_config_map() -> None:
-    """By a digest of all that is in it."""
     held = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin")
     shut = held._replace(state="Closed")
     digests: list[str] = []
@@ -156,20 +126,10 @@ def test_where_no_look_follows_nothing_is_left_to_it() -> None:
     assert "--leave-to-next" not in str(job_of(PLAN)["spec"])
 
 
-def test_every_key_of_the_volume_is_in_the_config_map() -> None:
-    """And lies at the path that the program imports it from."""
-    paths = {item["key"]: item["path"] for item in configmap.items(PLAN)}
-    assert set(paths) == {*configmap.program(), "timetable.json", "digest"}
-    assert paths["__main__.py"] == "__main__.py"
-    assert paths["gate.table.py"] == "krm_windows/gate/table.py"
-    assert paths["package.__init__.py"] == "krm_windows/__init__.py"
-
-
 IN_IMAGE = PLAN._replace(actuator=Actuator(program="Image", image=f"i@sha256:{'1' * 64}"))
 
 
 def test_a_program_in_the_image_has_what_it_reads_from_the_config_map() -> None:
-    """Without a program in it, which for an ordinary policy is under 8 kB."""
     data = configmap.config_map(IN_IMAGE)["data"]
     assert set(data) == {"timetable.json", "digest"}
     assert len(data["timetable.json"]) < 8192

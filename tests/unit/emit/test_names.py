@@ -31,7 +31,6 @@ def plan(
     windows: tuple[str, ...] = ("w",),
     spaces: tuple[str, ...] = (),
 ) -> Plan:
-    """Make a plan with windows of some names and a target in each namespace."""
     targets = tuple(
         Target(group="g.example.org", resource="things", kind="Thing", namespace=space, name="t")
         for space in spaces
@@ -59,7 +58,6 @@ def plan(
 
 
 def all_names(one: Plan) -> list[tuple[str, str, str]]:
-    """Return kind, namespace and name of everything that is emitted."""
     return list(map(emit.identity, emit.objects(one)))
 
 
@@ -76,7 +74,6 @@ WINDOWS = st.lists(LABELS | SPOKEN, min_size=1, max_size=3, unique=True).map(tup
 
 @given(POLICIES, st.from_regex(f"[0-9a-f]{{{names.DIGITS}}}", fullmatch=True))
 def test_what_the_name_of_the_apply_job_begins_with(who: tuple[str, str], content: str) -> None:
-    """Whether it was cut or not, hexadecimal digits follow."""
     one = plan(*who)
     assert re.fullmatch(
         f"{re.escape(names.apply_job_prefix(one))}[0-9a-f]+", names.apply_job(one, content)
@@ -87,7 +84,6 @@ def test_what_the_name_of_the_apply_job_begins_with(who: tuple[str, str], conten
 def test_names_are_valid_and_unique(
     who: tuple[str, str], windows: tuple[str, ...], spaces: tuple[str, ...]
 ) -> None:
-    """Within one policy no two objects have one name."""
     found = all_names(plan(*who, windows, spaces))
     assert len(found) == len(set(found))
     assert len({(kind, name) for kind, _, name in found}) == len(found)
@@ -101,7 +97,6 @@ def test_names_are_valid_and_unique(
 def test_names_are_unique_across_policies(
     one: tuple[str, str], other: tuple[str, str], windows: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    """Two policies of one namespace never yield one name."""
     if one[0] != other[0]:
         mine, theirs = (
             set(all_names(plan(name, "ns", w, ("ns", "x"))))
@@ -126,7 +121,6 @@ def test_names_are_unique_in_the_whole_cluster(
 
 @given(POLICIES, POLICIES)
 def test_labels_are_unique_across_policies(one: tuple[str, str], other: tuple[str, str]) -> None:
-    """A policy knows its own objects by the label, so two never share it."""
     labels = [names.policy_label(plan(*who)) for who in (one, other)]
     assert all(len(label) <= 63 for label in labels)
     assert (labels[0] == labels[1]) == (one == other)
@@ -145,19 +139,16 @@ def test_labels_are_unique_across_policies(one: tuple[str, str], other: tuple[st
     ],
 )
 def test_cron_jobs(policy: str, slug: str, want: str) -> None:
-    """A reader finds policy and window in the name."""
     got = names.cron_job(plan(policy), Trigger(slug, "* * * * *", "Etc/UTC", ""))
     assert re.sub("[0-9a-f]{16}(?=-|$)", "#", got) == want
 
 
 def test_a_given_name_is_taken_as_it_is() -> None:
-    """The policy knows best."""
     trigger = Trigger("open-w", "* * * * *", "Etc/UTC", "", given="the-name")
     assert names.cron_job(plan("a-open-b"), trigger) == "the-name"
 
 
 def test_a_cut_name_is_stable_and_differs_from_its_neighbours() -> None:
-    """Cut at the same place, two long names still differ."""
     long = "x" * 35 + "-.-" + "y" * 30
     cut = [names.fit(f"{long}{end}", 52) for end in ("a", "b")]
     assert cut[0] != cut[1]

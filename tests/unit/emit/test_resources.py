@@ -18,7 +18,6 @@ Given = dict[str, dict[str, str]]
 
 
 def said(answer: Answer) -> Iterator[Given]:
-    """Yield the resources of every container that a policy yields."""
     assert answer.code == 0, answer.err
     for item in answer.objects:
         template = (
@@ -33,25 +32,11 @@ def said(answer: Answer) -> Iterator[Given]:
 
 
 def containers(resources: str, more: str = "") -> list[Given]:
-    """Return the resources of the containers of a policy whose actuator has some."""
     return list(said(call(wire(config=spec(actuator=f"{{{more}resources: {resources}}}")))))
 
 
 @pytest.mark.parametrize("more", ["", "type: Kubectl, "])
-def test_every_name_is_said(more: str) -> None:
-    """A quota that counts one of them refuses Pods that do not say it; and no disk is asked for."""
-    found = containers("{}", more)
-    assert len(found) > 1
-    for each in found:
-        assert each == {
-            "requests": {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"},
-            "limits": {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"},
-        }
-
-
-@pytest.mark.parametrize("more", ["", "type: Kubectl, "])
 def test_what_the_policy_gives(more: str) -> None:
-    """It is in every Pod, in the form that the API server gives back."""
     given = "{requests: {cpu: 0.05, ephemeral-storage: 16Mi}, limits: {cpu: 500m, memory: 0.25Gi}}"
     for each in containers(given, more):
         assert each == {
@@ -70,13 +55,11 @@ def test_what_the_policy_gives(more: str) -> None:
     ],
 )
 def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> None:
-    """A limit below the default request, or a request above the default limit, is enough."""
     for each in containers(given):
         assert (each["requests"][name], each["limits"][name]) == (asked, limit)
 
 
 def test_hooks_have_their_own() -> None:
-    """In the gate's file, and so in what admission policies hold it to."""
     config = spec(
         hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled"
     )
@@ -122,7 +105,6 @@ WRONG = {
 
 @pytest.mark.parametrize("given", WRONG)
 def test_what_is_wrong(given: str) -> None:
-    """It is said in the words of Kubernetes, at the field."""
     answer = call(wire(config=spec(actuator=f"{{resources: {given}}}")), LOG_TO_STDERR="true")
     assert answer.code == 1
     assert f"spec.actuator.resources.{WRONG[given]}" in answer.err

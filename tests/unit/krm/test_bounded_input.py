@@ -25,14 +25,12 @@ class Counted(io.BytesIO):
     longest = 0
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read, and remember how much."""
         self.longest = max(self.longest, size if size is not None and size >= 0 else 1 << 40)
         return super().read(size)
 
 
 @pytest.mark.parametrize("length", [MOST + 1, MOST + 2, 5 * MOST, 9 * MOST + 1])
 def test_a_longer_input_is_given_back(length: int) -> None:
-    """Byte for byte, with an error, and never held as a whole."""
     data = wire(APPS).encode().ljust(length, b"#")
     stdin, stdout, stderr = Counted(data), io.BytesIO(), io.StringIO()
     code = krm.run(
@@ -45,7 +43,6 @@ def test_a_longer_input_is_given_back(length: int) -> None:
 
 
 def test_an_input_of_just_the_limit_is_read() -> None:
-    """The limit itself is fine."""
     data = wire(APPS).encode().rstrip(b"\n").ljust(MOST - 1, b" ") + b"\n"
     stdin, stdout, stderr = io.BytesIO(data), io.BytesIO(), io.StringIO()
     code = krm.run(
@@ -55,10 +52,6 @@ def test_an_input_of_just_the_limit_is_read() -> None:
 
 
 def plugin(config: str | Path) -> Answer:
-    """Run the function with a configuration.
-
-    Whatever sort of file it was when the program looked at its arguments.
-    """
     program = (
         "import sys; from krm_windows.cli import function; sys.exit(function.run(sys.argv[1:]))"
     )
@@ -71,7 +64,6 @@ def plugin(config: str | Path) -> Answer:
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/tty", "/"])
 def test_a_configuration_that_is_a_device(device: str) -> None:
-    """It is not opened, and the stream comes back."""
     answer = plugin(device)
     assert answer.code == ExitCode.ERROR
     assert answer.out == APPS.encode()
@@ -79,7 +71,6 @@ def test_a_configuration_that_is_a_device(device: str) -> None:
 
 
 def test_a_configuration_from_a_pipe(tmp_path: Path) -> None:
-    """It is read once, also where the items have to be given back afterwards."""
     pipe = tmp_path / "config"
     os.mkfifo(pipe)
     wrong = POLICY.replace("Mon 08:00", "Mno 08:00")
@@ -96,7 +87,6 @@ def test_a_configuration_from_a_pipe(tmp_path: Path) -> None:
     "text", ["\n", "\ufeff", "# nothing\n", f"{APPS}---\n", f"---\n---\n{APPS}", "  # {\n#\n", ""]
 )
 def test_P12_a_stream_comes_back_with_what_is_no_document(text: str, tmp_path: Path) -> None:
-    """Blank lines, comments and empty documents, too."""
     config = tmp_path / "config.yaml"
     config.write_text("kind: Other\n")
     answer = call(text, str(config))
@@ -109,10 +99,6 @@ def test_P12_what_is_too_deep_to_be_read_is_given_back(
     depth: int,
     given_back: bool,  # noqa: FBT001 - a table
 ) -> None:
-    """Brackets without an end.
-
-    No YAML where that is seen within the limits, and beyond them nobody knows.
-    """
     data = b"[" * depth
     answer = call(data)
     assert answer.code == ExitCode.ERROR

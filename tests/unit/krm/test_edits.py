@@ -38,12 +38,7 @@ LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
         ),
         # What is merged stays, and goes with its merge key.
         ("a: {<<: {x: 1}, b: 2}\n", ("a", "b"), 3, "a: {<<: {x: 1}, b: 3}\n"),
-        (
-            "a:\n  <<: {x: 1, z: 3}\n  b: 2\n",
-            ("a",),
-            {"b": 2, "z": 3},
-            "a:\n  b: 2\n  z: 3\n",
-        ),
+        ("a:\n  <<: {x: 1, z: 3}\n  b: 2\n", ("a",), {"b": 2, "z": 3}, "a:\n  b: 2\n  z: 3\n"),
         # A comma right behind a key, and a text without an end.
         ("a: {p: ,q: 1}\n", ("a", "p"), 2, "a: {p:  2,q: 1}\n"),
         ("a:\n- x", ("a", 1), "z", "a:\n- x\n- z"),
@@ -56,10 +51,6 @@ LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
     ],
 )
 def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> None:
-    """In a list by number, right behind its last item too.
-
-    Maps that are missing on the way are made.
-    """
     assert edits.set_value(text, path, content) == after
 
 
@@ -85,7 +76,6 @@ def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> N
     ],
 )
 def test_an_entry_is_removed(text: str, path: Path, after: str) -> None:
-    """From a map by its key, from a list by its number, at any depth; the others stay."""
     assert edits.remove(text, path) == after
 
 
@@ -100,7 +90,6 @@ def test_an_entry_is_removed(text: str, path: Path, after: str) -> None:
     ],
 )
 def test_a_path_that_leads_nowhere_cannot_be_set(text: str, path: Path, step: str) -> None:
-    """The step is named."""
     with pytest.raises(EditError) as refused:
         edits.set_value(text, path, 1)
     assert str(refused.value).startswith(f"{step} cannot be set")
@@ -120,7 +109,6 @@ def test_a_path_that_leads_nowhere_cannot_be_set(text: str, path: Path, step: st
     ],
 )
 def test_what_is_not_there_cannot_be_removed(text: str, path: Path, step: str) -> None:
-    """Neither by a number that the list does not have, nor by a key that the map does not have."""
     with pytest.raises(EditError) as refused:
         edits.remove(text, path)
     assert step in str(refused.value)
@@ -128,7 +116,6 @@ def test_what_is_not_there_cannot_be_removed(text: str, path: Path, step: str) -
 
 @pytest.mark.parametrize("text", ['a: "x" # c\n', "a: 'x'\n", "a: !!str x\n", "{a: x}\n"])
 def test_what_means_the_same_stays_as_it_is_spelt(text: str) -> None:
-    """Not a byte changes."""
     assert edits.set_value(text, ("a",), "x") == text
 
 
@@ -143,7 +130,6 @@ more: *o
 
 
 def test_every_alias_of_what_changes_is_written_out() -> None:
-    """In lists, and in maps inside of them."""
     text = ALIASES.replace("map: {*b : 1}\n", "")
     after = edits.set_value(text, ("base", "k"), "w")
     assert yaml.safe_load(after) == {
@@ -157,27 +143,23 @@ def test_every_alias_of_what_changes_is_written_out() -> None:
 
 
 def test_an_alias_that_is_a_key_is_written_out() -> None:
-    """It keeps the name that it had."""
     text = "a: &k x\nb: {*k : 1}\nc: *k\n"
     after = edits.set_value(text, ("a",), "y")
     assert yaml.safe_load(after) == {"a": "y", "b": {"x": 1}, "c": "x"}
 
 
 def test_an_alias_that_goes_with_what_is_removed_is_not_written_out() -> None:
-    """Only what stays is looked after."""
     text = "a: &k x\nb: *k\n"
     assert edits.set_value(text, (), {"a": "y"}) == 'a: "y"\n'
 
 
 def test_aliases_stay_where_nothing_of_their_anchor_changes() -> None:
-    """Neither what stands right before it nor right behind."""
     text = "x: 1\na: &k 2\ny: 3\nb: *k\n"
     assert edits.set_value(text, ("x",), 5) == text.replace("x: 1", "x: 5")
     assert edits.set_value(text, ("y",), 5) == text.replace("y: 3", "y: 5")
 
 
 def test_an_alias_that_changes_with_its_anchor_is_written_once() -> None:
-    """All of it is replaced, so nothing is left to write out."""
     text = "a: [&k x, *k]\nb: 1 # stays\n"
     after = edits.set_value(text, ("a",), ["y", "z"])
     assert after == 'a: ["y", z]\nb: 1 # stays\n'
@@ -185,7 +167,6 @@ def test_an_alias_that_changes_with_its_anchor_is_written_once() -> None:
 
 @pytest.mark.parametrize("old", ["'q'", '"q"', "q"])
 def test_a_text_of_several_lines_has_no_quotes(old: str) -> None:
-    """Whatever the one before had; what is around it stays."""
     text = f"# top\na: {old}\nb: 1 # stays\n"
     after = edits.set_value(text, ("a",), "x\ny\n")
     assert after == "# top\na: |\n  x\n  y\nb: 1 # stays\n"
@@ -220,7 +201,6 @@ def test_a_text_of_several_lines_has_no_quotes(old: str) -> None:
 def test_what_cannot_be_edited_is_written_anew(
     reason: str, text: str, path: Path, content: object, after: str
 ) -> None:
-    """No more of it than the collection around the edit: the comments elsewhere stay."""
     if content is None:
         assert edits.remove(text, path) == after, reason
     else:
@@ -228,7 +208,6 @@ def test_what_cannot_be_edited_is_written_anew(
 
 
 def test_a_deep_object_is_edited_at_its_bottom() -> None:
-    """Deeper than an orchestrator ever lays out."""
     depth = 20
     text = "".join(f"{'  ' * level}k:\n" for level in range(depth)) + "  " * depth + "k: 1\n"
     after = edits.set_value(text, ("k",) * (depth + 1), 2)
@@ -267,12 +246,10 @@ def test_what_cannot_be_edited_far_below(levels: int, kept: int) -> None:
 def test_what_is_added_to_an_anchor(
     reason: str, text: str, path: Path, content: object, after: str
 ) -> None:
-    """Its alias keeps the value that it had."""
     assert edits.set_value(text, path, content) == after, reason
 
 
 def test_what_goes_before_an_anchor() -> None:
-    """It is none of the anchor's, so the alias stays."""
     assert edits.remove("a: {p: 1, &k q: 2, r: *k}\n", ("a", "p")) == "a: {&k q: 2, r: *k}\n"
     assert edits.remove("a:\n- p\n- &k q\n- *k\n", ("a", 0)) == "a:\n- &k q\n- *k\n"
 

@@ -6,7 +6,6 @@ from krm_windows.krm.lines import end_of
 
 
 def test_the_end_of_a_match_is_given_wherever_it_begins() -> None:
-    """The place itself where nothing is matched; nothing behind the stop is."""
     blanks = re.compile(" *")
     assert end_of(blanks, "a  b", 1) == 3
     assert end_of(blanks, "a  b", 0) == 0

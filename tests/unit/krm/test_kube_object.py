@@ -32,71 +32,26 @@ TEXT = """\
 
 
 def item(text: str = TEXT) -> krm.KubeObject:
-    """Read a text as the entry of a list."""
     data = text.encode()
     return krm.KubeObject(data, 0, len(data), column=0)
 
 
 def changed(obj: krm.KubeObject, before: str = TEXT) -> list[str]:
-    """Return the lines of the diff that were removed and added."""
     diff = unified_diff(before.splitlines(), obj.span.decode().splitlines(), lineterm="", n=0)
     return [line for line in diff if not line.startswith(("---", "+++", "@@"))]
 
 
-def test_an_object_says_what_it_is() -> None:
-    """Kind, version, name, labels and annotations are strings, empty where there are none."""
-    obj = item()
-    assert (obj.api_version, obj.kind, obj.namespace, obj.name) == (
-        "apps/v1",
-        "Deployment",
-        "",
-        "web",
-    )
-    assert (obj.labels, obj.annotations) == ({"app": "web"}, {})
-
-
-def test_a_scalar_is_replaced_in_its_place() -> None:
-    """Only its line differs, and the comment behind it stays."""
-    obj = item()
-    obj.set("front", "metadata", "labels", "app")
-    assert changed(obj) == ["-      app: web   # why", "+      app: front   # why"]
-
-
 def test_an_entry_is_added_behind_the_last_and_its_comments() -> None:
-    """The comment below the last entry stays below it."""
     obj = item()
     obj.set_label("time", "22:00")
     assert changed(obj) == ['+      time: "22:00"']
     assert "# foot\n      time" in obj.span.decode()
 
 
-def test_missing_mappings_are_made() -> None:
-    """An annotation can be set where there are none."""
-    obj = item()
-    obj.set_annotation("a", "on")
-    assert changed(obj) == ["+    annotations:", '+      a: "on"']
-
-
-def test_setting_what_is_there_changes_nothing() -> None:
-    """Writing every value back gives the same bytes."""
-    obj = item()
-    obj.set(obj.get("spec"), "spec")
-    assert obj.span.decode() == TEXT
-    assert not obj.edited
-
-
-def test_a_list_keeps_what_is_the_same_at_both_ends() -> None:
-    """A new element comes between its neighbours, and comments stay with theirs."""
-    obj = item()
-    obj.set(["a", "new", "b"], "spec", "args")
-    assert changed(obj) == ["+    - new"]
-
-
 @pytest.mark.parametrize(
     ("path", "gone"), [(("spec", "paused"), "paused: false"), (("apiVersion",), "apiVersion")]
 )
 def test_an_entry_is_removed_with_its_line(path: tuple[str, ...], gone: str) -> None:
-    """The others stay where they are, on the line of the dash too."""
     obj = item()
     assert obj.remove(*path)
     assert gone not in obj.span.decode()
@@ -105,7 +60,6 @@ def test_an_entry_is_removed_with_its_line(path: tuple[str, ...], gone: str) -> 
 
 
 def test_an_anchored_value_can_be_edited_without_its_aliases() -> None:
-    """What an alias stood for is written out: it keeps the value that it had."""
     text = "- base: &b {k: v} # c\n  same: *b\n"
     merged = "  more:\n    <<: *b\n    x: y\n"
     obj = item(text)
@@ -130,10 +84,6 @@ TWO = "- name: &app é\n  as: *app\n{}- name: &app y # *app\n  as: *app\n"
     "between", ["", "- text: 'a &app b'\n  more: '*app'\n", "- {x: &app z, y: *app}\n"]
 )
 def test_an_alias_belongs_to_the_nearest_earlier_anchor(between: str) -> None:
-    """Objects that use one name, each for itself, can be edited.
-
-    What only looks like an alias is none.
-    """
     source = TWO.format(between)
     start = source.index("- name: &app y")
     last = krm.KubeObject(
@@ -149,7 +99,6 @@ def test_an_alias_belongs_to_the_nearest_earlier_anchor(between: str) -> None:
 
 
 def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
-    """The rest of the object can be read."""
     obj = item("- kind: A\n  spec: {a: 1, a: 2}\n")
     assert obj.kind == "A"
     with pytest.raises(krm.InputError, match="line 2, column 16: duplicate key 'a'"):
@@ -188,14 +137,12 @@ def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
 def test_every_style_is_edited_in_its_place(
     before: str, path: tuple[str | int, ...], content: object, after: str
 ) -> None:
-    """Line breaks, comments and blank lines stay as they are."""
     obj = item(before)
     obj.set(content, *path)
     assert obj.span.decode() == after
 
 
 def test_json_is_edited_as_json() -> None:
-    """An entry is added on a line of its own where the others have one."""
     text = '{\n  "kind": "A",\n  "spec": {"x": [1, 2]}\n}\n'
     obj = krm.KubeObject.parse(text.encode())
     obj.set_annotation("a", "b")
@@ -213,13 +160,6 @@ def test_mentions_is_never_wrongly_false() -> None:
     assert item("- a: it\n    is\n").mentions("it is")
 
 
-def test_what_a_path_cannot_reach_is_an_error() -> None:
-    """A scalar has no entries; an index beyond the end is no place."""
-    for path in (("kind", "x"), ("spec", "args", 5), ("spec", "args", "x")):
-        with pytest.raises(krm.EditError):
-            item().set(1, *path)
-
-
 def test_an_unreadable_object_names_its_place_in_the_input() -> None:
     """Whoever reads the message counts lines from the top of the file, not from the object."""
     document = (
@@ -234,7 +174,6 @@ def test_an_unreadable_object_names_its_place_in_the_input() -> None:
 
 
 def test_a_node_at_a_path() -> None:
-    """By keys and numbers; None for whatever is not there."""
     obj = item()
     second = obj.node_at("spec", "args", 1)
     assert second is not None
@@ -246,7 +185,6 @@ def test_a_node_at_a_path() -> None:
 
 
 def test_an_object_as_it_was_read() -> None:
-    """An edit is of one object alone."""
     obj = item()
     obj.set("front", "metadata", "labels", "app")
     assert (obj.as_read().span.decode(), obj.as_read().edited) == (TEXT, False)
@@ -264,7 +202,6 @@ def test_an_object_as_it_was_read() -> None:
     ],
 )
 def test_what_is_no_object(text: str, column: int | None, where: str) -> None:
-    """Where it is in the whole input, if that is known."""
     data = f"# head\nx: 1\n{text}".encode()
     obj = krm.KubeObject(data, len(data) - len(text), len(data), column=column)
     with pytest.raises(krm.InputError) as refused:
@@ -283,7 +220,6 @@ def test_what_is_no_object(text: str, column: int | None, where: str) -> None:
     ],
 )
 def test_a_kind_in_json(text: str, kind: str) -> None:
-    """Of the object itself, whatever is in it."""
     data = text.encode()
     assert krm.KubeObject(data, 0, len(data)).kind == kind
 
@@ -310,7 +246,6 @@ def test_those_that_mention_a_text_are_found_together(
     order: Random,
     shuffled: bool,
 ) -> None:
-    """Exactly those that say so one by one: of several inputs, edited, and in whatever order."""
     items = []
     for source in sources:
         entries = ["".join(f"- key: {piece}\n" for piece in entry) for entry in source]
@@ -329,8 +264,6 @@ def test_those_that_mention_a_text_are_found_together(
 
 
 def test_an_input_is_searched_once() -> None:
-    """To look for texts takes as much for each object more, whatever the others mention."""
-
     def search(count: int) -> None:
         data = b"- a: web\n- a: app\n" * count
         items = [krm.KubeObject(data, 9 * n, 9 * n + 9, column=0) for n in range(2 * count)]
@@ -341,19 +274,6 @@ def test_an_input_is_searched_once() -> None:
 
 @given(st.integers(0, 40_000), st.integers(1, 9_000))
 def test_lines_are_counted_wherever_an_object_is(start: int, every: int) -> None:
-    """Also where the input is counted in parts."""
     text = (b"a" * (every - 1) + b"\n") * (40_000 // every + 1)
     item = krm.KubeObject(text, start, len(text))
     assert item.lines_above == text[:start].count(b"\n")
-
-
-def test_the_lines_above_an_object_are_those_of_the_whole_input() -> None:
-    """None above the first one; an edit does not change them."""
-    text = f"items:\n{TEXT}{TEXT}".encode()
-    first = krm.KubeObject(text, text.index(b"# head"), text.rindex(b"# head"), column=0)
-    second = krm.KubeObject(text, text.rindex(b"# head"), len(text), column=0)
-    assert krm.KubeObject.parse(text).lines_above == 0
-    assert first.lines_above == 1
-    assert second.lines_above == 1 + len(TEXT.splitlines())
-    second.set_annotation("a", "b")
-    assert second.lines_above == 1 + len(TEXT.splitlines())

@@ -41,7 +41,6 @@ def test_the_cases_of_the_rfc(target: Value, patch: Value, result: Value) -> Non
 
 
 def _paths(patch: Value, *, maps: bool) -> set[tuple[str, ...]]:
-    """Return the paths at which a patch has a map, or those at which it has a leaf."""
     if not isinstance(patch, dict):
         return set() if maps else {()}
     found: set[tuple[str, ...]] = {()} if maps else set()
@@ -68,13 +67,11 @@ def test_a_map_over_a_leaf_is_not_the_one_patch() -> None:
 
 @given(st.dictionaries(KEYS, FULL, max_size=3), MAPS)
 def test_a_null_that_removes_nothing_is_left_out(target: Value, patch: Value) -> None:
-    """What is left does the same, but for maps that would be made of nothing."""
     short = pruned(patch, target)
     assert _full(merge(target, short)) == _full(merge(target, patch))
 
 
 def _full(value: Value) -> Value:
-    """Return a value without maps that hold nothing, at any depth."""
     if not isinstance(value, dict):
         return value
     parts = {name: _full(part) for name, part in value.items()}

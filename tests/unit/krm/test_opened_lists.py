@@ -31,7 +31,6 @@ metadata: {name: last}
 
 
 def test_each_entry_is_an_object_in_its_place() -> None:
-    """In the order of the file, with its lines."""
     found = opened(TEXT)
     assert [item.name for item in found] == ["first", "a", "b", "last"]
     lines = [item.lines_above + item.node.line for item in found]
@@ -43,7 +42,6 @@ def test_each_entry_is_an_object_in_its_place() -> None:
 
 
 def test_an_edit_is_of_the_entry_alone() -> None:
-    """Its text is one of its own, and the others and the file stay as they are."""
     _, first, second, _ = opened(TEXT)
     first.set_annotation("a", "b")
     assert first.annotations == {"a": "b"}
@@ -63,7 +61,6 @@ def test_an_edit_is_of_the_entry_alone() -> None:
     ],
 )
 def test_what_is_no_object_is_an_error(text: str, message: str) -> None:
-    """With its line in the file."""
     with pytest.raises(InputError) as raised:
         opened(text.encode())
     assert message in f"{raised.value.line}:{raised.value.column}: {raised.value.message}"
@@ -79,6 +76,5 @@ def test_what_is_no_object_is_an_error(text: str, message: str) -> None:
     ],
 )
 def test_what_is_no_list_stays(text: str) -> None:
-    """What has no list in `items`, and what is not called one."""
     (found,) = opened(text.encode())
     assert not isinstance(found, Entry)

@@ -14,14 +14,12 @@ HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 
 
 def written(resources: krm.ResourceList) -> str:
-    """Return what a ResourceList writes."""
     stream = io.BytesIO()
     resources.write(stream)
     return stream.getvalue().decode()
 
 
 def test_T06_comments_stay_with_their_items() -> None:
-    """Head, line and foot comments go with an item that goes, and stay with one that stays."""
     items = [
         "# a\n- a: 1 # a\n  # a\n# a\n\n",
         "# b\n- b: 1\n# b\n\n",
@@ -57,7 +55,6 @@ def test_what_looks_like_an_item_is_none(trap: str) -> None:
 
 
 def test_an_input_is_in_memory_once() -> None:
-    """Its items are places in it: to find them takes no second copy."""
     text = f"- kind: A\n  note: {'x' * 100_000}\n"
     data = (HEAD + 20 * text).encode()
     tracemalloc.start()
@@ -70,7 +67,6 @@ def test_an_input_is_in_memory_once() -> None:
 
 
 def test_an_object_of_a_file_can_become_an_item_and_back() -> None:
-    """Indentation changes, the meaning does not."""
     document = "# head\n---\nkind: A\nspec: # s\n  text: |\n    a\n\n     ---\n  list:\n  - x\n"
     resources = krm.ResourceList.read(HEAD.replace("items:", "items: []").encode())
     resources.items += krm.documents(document.encode())
@@ -80,7 +76,6 @@ def test_an_object_of_a_file_can_become_an_item_and_back() -> None:
 
 
 def test_empty_documents_are_none() -> None:
-    """Markers and comments alone make no object."""
     assert krm.documents(b"---\n# nothing\n---\n...\n") == []
     assert [
         item.kind for item in krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")
@@ -88,14 +83,12 @@ def test_empty_documents_are_none() -> None:
 
 
 def emptied(text: str) -> str:
-    """Return a ResourceList without its items."""
     resources = krm.ResourceList.read(text.encode())
     resources.items.clear()
     return written(resources)
 
 
 def filled(text: str) -> str:
-    """Return a ResourceList with one item more."""
     resources = krm.ResourceList.read(text.encode())
     resources.items += krm.documents(b"kind: New\n")
     return written(resources)
@@ -117,7 +110,6 @@ REST = "functionConfig: {kind: C}\n"
     ],
 )
 def test_a_list_that_becomes_empty(before: str, after: str) -> None:
-    """It is an empty list, and not null."""
     assert emptied(f"{TOP}{before}{REST}") == f"{TOP}{after}{REST}"
     assert krm.ResourceList.read(emptied(f"{TOP}{before}{REST}").encode()).items == []
 
@@ -134,7 +126,6 @@ ANEW = [
 
 @pytest.mark.parametrize("items", ANEW)
 def test_what_no_orchestrator_writes(items: str) -> None:
-    """It comes out as it came, and is written anew where an item changes, goes or comes."""
     text = f"{items}{TOP}{REST}"
     resources = krm.ResourceList.read(text.encode())
     assert written(resources) == text
@@ -169,7 +160,6 @@ def test_line_breaks_of_old() -> None:
     ],
 )
 def test_a_list_that_was_empty(before: str, after: str) -> None:
-    """Items come below its key."""
     assert filled(f"{TOP}{before}{REST}") == f"{TOP}{after}{REST}"
     assert krm.ResourceList.read(filled(f"{TOP}{before}{REST}").encode()).items[-1].kind == "New"
 
@@ -190,7 +180,6 @@ JSON = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items
     ],
 )
 def test_json_and_what_is_nearly_json(old: str, new: str, kinds: list[str]) -> None:
-    """What JSON does not have, and YAML does, is read as YAML."""
     text = JSON.replace(old, new)
     assert [item.kind for item in krm.ResourceList.read(text.encode()).items] == kinds
     again = krm.ResourceList.read(filled(text).encode())
@@ -213,38 +202,23 @@ def test_json_and_what_is_nearly_json(old: str, new: str, kinds: list[str]) -> N
     ],
 )
 def test_what_is_no_list_of_resources(text: str, said: str) -> None:
-    """In JSON and in YAML, in the words of the one reader for both."""
     with pytest.raises(krm.InputError, match=re.escape(said)):
         krm.ResourceList.read(text.encode())
 
 
-def test_a_document_with_markers() -> None:
-    """No orchestrator writes them, and they come out as they came."""
-    text = f"--- # top\n{HEAD}- kind: A\n...\n# end\n"
-    resources = krm.ResourceList.read(text.encode())
-    assert [item.kind for item in resources.items] == ["A"]
-    assert written(resources) == text
-
-
 def test_json_that_becomes_empty() -> None:
-    """What is behind the list stays."""
     text = JSON.replace("}]}", '}], "functionConfig": {}}')
     assert emptied(text) == text.replace('[{"kind": "A"}]', "[]") + "\n"
 
 
 def test_documents_without_an_end() -> None:
-    """The last line of each ends before the next marker."""
     items = [*krm.documents(b"a: 1\n---\nb: 2"), *krm.documents(b"c: 1")]
     text = b"".join(map(bytes, Documents().chunks(items, [])))
     assert text == b"a: 1\n---\nb: 2\n---\nc: 1"
 
 
-@pytest.mark.parametrize(
-    "items",
-    ["\n\n  # nothing\n", "  [\n  ]\n", " # why\n"],
-)
+@pytest.mark.parametrize("items", ["\n\n  # nothing\n", "  [\n  ]\n", " # why\n"])
 def test_lists_that_are_empty(items: str) -> None:
-    """However much is written of nothing; what comes out is a list."""
     text = f"{HEAD.rstrip()}{items}{REST}"
     resources = krm.ResourceList.read(text.encode())
     assert resources.items == []

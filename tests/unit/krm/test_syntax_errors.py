@@ -14,7 +14,6 @@ LINES = POLICY.splitlines()
 
 
 def error_of(text: str) -> InputError | None:
-    """Why one of the documents of a text is refused, None where all of them can be read."""
     try:
         for item in documents(text.encode()):
             _ = item.node
@@ -41,7 +40,6 @@ def error_of(text: str) -> InputError | None:
 def test_it_is_said_in_the_words_of_the_parser(
     text: str, line: int, column: int, message: str
 ) -> None:
-    """Where it could not go on, or where that begins which is open to the end of the text."""
     error = error_of(text)
     assert error is not None
     assert error.message.startswith(message)
@@ -51,7 +49,6 @@ def test_it_is_said_in_the_words_of_the_parser(
 @pytest.mark.parametrize("before", ["# a comment\n\n---\n", "kind: Secret\n---\n", "\ufeff"])
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 def test_lines_are_counted_from_the_beginning_of_the_file(before: str, line_break: str) -> None:
-    """With documents above, in the line ends of Windows, and behind a mark of byte order."""
     text = before + POLICY.replace("names: [apps]", "names: [apps]]")
     number = text.splitlines().index("    names: [apps]]") + 1
     error = error_of(text.replace("\n", line_break))
@@ -67,7 +64,6 @@ def test_lines_are_counted_from_the_beginning_of_the_file(before: str, line_brea
 def test_any_change_is_read_or_refused_at_a_place_in_the_text(
     at: int, length: int, put: str
 ) -> None:
-    """And never ends with an error of ours."""
     text = POLICY[:at] + put + POLICY[at + length :]
     error = error_of(text)
     if error is not None:
@@ -76,7 +72,6 @@ def test_any_change_is_read_or_refused_at_a_place_in_the_text(
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", "\x85", "\u2028", "\u2029"])
 def test_a_quote_left_open_is_found_after_any_line_break(ending: str) -> None:
-    """Lines are counted by what libyaml takes for their end."""
     for quote in "\"'":
         error = error_of(ending.join(["a: 1", "", f"b: {quote}c"]))
         assert error is not None
@@ -86,7 +81,6 @@ def test_a_quote_left_open_is_found_after_any_line_break(ending: str) -> None:
 def test_a_command_says_it_with_file_line_and_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As an editor opens it."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY.replace("  windows:", "   windows:"))
     assert main(["check", "policy.yaml"]) == 1
