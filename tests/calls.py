@@ -184,6 +184,13 @@ def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: st
     return Answer(done.returncode, done.stdout, done.stderr.decode())
 
 
+def emitted(config: str, *kinds: str) -> list[dict[str, Any]]:
+    """Return the objects of some kinds, or of any, that a policy yields by itself."""
+    answer = call(wire(config=config))
+    assert answer.code == 0, answer.err
+    return [item for item in answer.objects if not kinds or item["kind"] in kinds]
+
+
 def spec(**fields: str) -> str:
     """Return the policy with fields of its spec added or replaced; a text is YAML."""
     read = yaml.load(POLICY, yaml.CSafeLoader)

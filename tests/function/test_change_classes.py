@@ -1,6 +1,6 @@
 """ChangeClasses as an orchestrator calls it.
 
-All items annotated, or those of one class, and else nothing changed.
+That each item is in one class, and comes out as it came, is a law: tests/property.
 """
 
 from pathlib import Path
@@ -21,6 +21,7 @@ spec:
   rules:
   - {class: live, kinds: [ConfigMap]}
 """
+LIVE = f"{CLASSES}  keep: live\n"
 CONFIG_MAP = """\
 apiVersion: v1
 kind: ConfigMap # read by the server
@@ -40,122 +41,87 @@ metadata:
 ITEMS = (SERVICE, CONFIG_MAP, NAMESPACE, KPTFILE, LOCAL, CLASSES)
 
 
-def keeping(name: str) -> str:
-    return f"{CLASSES}  keep: {name}\n"
-
-
 def test_without_keep_all_are_annotated() -> None:
+    """Nothing else changes, and what only configures the build is left alone."""
     given = wire(*ITEMS, config=CLASSES)
     answer = call(given)
     assert (answer.code, answer.err) == (0, "")
+    noted = "annotations: {krm-windows.dev/change-class: live}"
     assert lines_apart(given.encode(), answer.out) == [
         "+    annotations:",
         "+      krm-windows.dev/change-class: window",
         "-  metadata: {name: web, namespace: shop}",
-        (
-            "+  metadata: {name: web, namespace: shop, "
-            "annotations: {krm-windows.dev/change-class: live}}"
-        ),
+        f"+  metadata: {{name: web, namespace: shop, {noted}}}",
         "+    annotations:",
         "+      krm-windows.dev/change-class: live",
     ]
 
 
-@pytest.mark.parametrize(
-    ("keep", "kept"),
-    [
-        ("live", (CONFIG_MAP, NAMESPACE, KPTFILE, LOCAL, CLASSES)),
-        ("window", (SERVICE, KPTFILE, LOCAL, CLASSES)),
-    ],
-)
-def test_with_keep_the_others_are_dropped(keep: str, kept: tuple[str, ...]) -> None:
-    config = keeping(keep)
-    assert call(wire(*ITEMS, config=config)).out.decode() == wire(*kept, config=config)
-
-
-def test_a_class_without_resources_leaves_an_empty_list() -> None:
-    answer = call(wire(SERVICE, config=keeping("live")))
-    assert (answer.code, answer.items) == (0, [])
+def test_with_keep_the_others_are_dropped() -> None:
+    kept = (CONFIG_MAP, NAMESPACE, KPTFILE, LOCAL, CLASSES)
+    assert call(wire(*ITEMS, config=LIVE)).out.decode() == wire(*kept, config=LIVE)
+    nothing = call(wire(SERVICE, config=LIVE))
+    assert (nothing.code, nothing.items) == (0, [])
 
 
 def test_the_exec_plugin_protocol(tmp_path: Path) -> None:
     config = tmp_path / "classes.yaml"
-    config.write_text(keeping("live"))
-    stream = f"{SERVICE}---\n{CONFIG_MAP}---\n{NAMESPACE}"
-    answer = call(stream, str(config))
+    config.write_text(LIVE)
+    answer = call(f"{SERVICE}---\n{CONFIG_MAP}---\n{NAMESPACE}", str(config))
     assert answer.code == 0
     assert answer.out.decode().removeprefix("---\n") == f"{CONFIG_MAP}---\n{NAMESPACE}"
 
 
 def test_on_an_error_every_item_is_returned() -> None:
     """An empty output would delete what it lacks."""
-    given = wire(SERVICE, CONFIG_MAP, config=keeping("windows"))
+    given = wire(SERVICE, config=f"{CLASSES}  keep: windows\n")
     answer = call(given)
-    assert answer.code == 1
+    assert (answer.code, answer.rules) == (1, ["class-unknown"])
     assert answer.out.decode().startswith(given)
-    assert answer.rules == ["class-unknown"]
-    assert (
-        'must be one of the classes (live, window), got "windows"; did you mean "window"?'
-        in answer.err
-    )
+    said = 'must be one of the classes (live, window), got "windows"; did you mean "window"?'
+    assert said in answer.err
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
-    config = (
-        CLASSES
-        + "  - {class: lives, kind: [Secret]}\n  - {class: live, kinds: [ConfigMap], names: [a]}\n"
-    )
-    empty = config.replace("default: window", "default: ''")
-    for text, wanted in (
-        (empty, [("spec.default", "name-syntax"), ("spec.rules[1].kind", "field-unknown")]),
+@pytest.mark.parametrize(
+    ("default", "kinds", "wanted"),
+    [
+        ("''", "kind", [("spec.default", "name-syntax"), ("spec.rules[1].kind", "field-unknown")]),
         (
-            config.replace("kind: [", "kinds: ["),
+            "window",
+            "kinds",
             [("spec.rules[1].class", "class-unknown"), ("spec.rules[2]", "rule-unreachable")],
         ),
-    ):
-        results = call(wire(SERVICE, config=text)).results
-        found = [(result["field"]["path"], result["tags"]["rule"]) for result in results]
-        assert found == wanted
+    ],
+    ids=["while some cannot be read", "once all can"],
+)
+def test_all_that_is_wrong_is_said_at_once(
+    default: str, kinds: str, wanted: list[tuple[str, str]]
+) -> None:
+    config = CLASSES.replace("default: window", f"default: {default}")
+    config += f"  - {{class: lives, {kinds}: [Secret]}}\n"
+    config += "  - {class: live, kinds: [ConfigMap], names: [a]}\n"
+    results = call(wire(SERVICE, config=config)).results
+    assert [(each["field"]["path"], each["tags"]["rule"]) for each in results] == wanted
 
 
 def test_as_validator_it_prints_nothing() -> None:
     mode = "metadata:\n  annotations: {krm-windows.dev/mode: Validate}\n"
     config = CLASSES.replace("metadata:\n", mode, 1)
     assert call(wire(*ITEMS, config=config)).out == b""
-    assert (
-        call(wire(*ITEMS, config=config.replace("default: window", "default: windows"))).code == 1
-    )
-
-
-GENERATED = """\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: env
-  namespace: shop
-  annotations: {internal.config.kubernetes.io/needsHashSuffix: enabled}
-"""
-WEB = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  template:
-    spec:
-      containers:
-      - name: web
-        envFrom:
-        - configMapRef: {name: env}
-"""
-ACKNOWLEDGED = (
-    "  acknowledge:\n  - {from: Deployment/shop/web, to: ConfigMap/shop/env, reason: why not}\n"
-)
+    assert call(wire(*ITEMS, config=config.replace("default: window", "default: a"))).code == 1
 
 
 def test_a_hash_that_is_still_to_come_would_get_lost() -> None:
     """kustomize renames what it hashes after the function has run."""
-    assert call(wire(WEB, GENERATED, config=CLASSES)).rules == ["reference-renamed"]
-    assert call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED)).rules == []
-    answer = call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED + "  keep: window\n"))
+    env = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: env\n  namespace: shop\n"
+    env += "  annotations: {internal.config.kubernetes.io/needsHashSuffix: enabled}\n"
+    web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"
+    reference = "{containers: [{name: web, envFrom: [{configMapRef: {name: env}}]}]}"
+    web += f"spec: {{template: {{spec: {reference}}}}}\n"
+    known = "{from: Deployment/shop/web, to: ConfigMap/shop/env, reason: why not}"
+    acknowledged = f"{CLASSES}  acknowledge: [{known}]\n"
+    assert call(wire(web, env, config=CLASSES)).rules == ["reference-renamed"]
+    assert call(wire(web, env, config=acknowledged)).rules == []
+    answer = call(wire(web, env, config=f"{acknowledged}  keep: window\n"))
     assert answer.rules == ["reference-renamed"]
     assert "only after this function has removed it here" in answer.err

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from calls import call, spec, wire
+from calls import emitted, spec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,14 +19,11 @@ LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
 
 
 def held(config: str) -> dict[str, dict]:
-    items = call(wire(config=config)).objects
-    found = [item for item in items if item["kind"] == "ValidatingAdmissionPolicy"]
-    bound = [
-        item["spec"]["policyName"]
-        for item in items
-        if item["kind"] == "ValidatingAdmissionPolicyBinding"
-    ]
-    assert bound == [item["metadata"]["name"] for item in found]
+    """Return the admission policies that a policy yields, by the end of their names."""
+    found = emitted(config, "ValidatingAdmissionPolicy")
+    names = [item["metadata"]["name"] for item in found]
+    bindings = emitted(config, "ValidatingAdmissionPolicyBinding")
+    assert [item["spec"]["policyName"] for item in bindings] == names
     return {item["metadata"]["name"].rpartition("gate")[2]: item["spec"] for item in found}
 
 
@@ -42,7 +39,7 @@ def held(config: str) -> dict[str, dict]:
 def test_which_there_are(fields: dict[str, str], expected: list[str]) -> None:
     config = spec(**fields)
     assert list(held(config)) == expected
-    kinds = [item["kind"] for item in call(wire(config=config)).objects]
+    kinds = [item["kind"] for item in emitted(config)]
     assert kinds.index("ServiceAccount") == 2 * len(expected)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calls import call, spec, wire
+from calls import emitted, spec
 from hostile import BUNDLES, raw
 
 from krm_windows import gate
@@ -20,9 +20,8 @@ def test_reasons_are_harmless_in_the_cluster(name: str) -> None:
             BUNDLES[name], Dumper=yaml.CSafeDumper, default_style='"', width=10**9
         ).strip()
     freeze = f"{{starts: 2026-12-24, ends: 2026-12-26, reason: {reason}}}"
-    answer = call(wire(config=spec(freezes=f"{{audit: {freeze}}}")))
-    assert answer.code == 0, answer.err[:500]
-    [data] = [item["data"] for item in answer.objects if item["kind"] == "ConfigMap"]
+    [config_map] = emitted(spec(freezes=f"{{audit: {freeze}}}"), "ConfigMap")
+    data = config_map["data"]
     assert not raw(data["timetable.json"])
     reason = json.loads(data["timetable.json"])["reasons"]["freezes.audit"]
     assert "\n" not in reason

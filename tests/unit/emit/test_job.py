@@ -2,7 +2,7 @@
 
 import pytest
 import zoned
-from calls import POLICY, call, wire
+from calls import POLICY, emitted
 
 from krm_windows.emit import Manifest, apply_job, configmap, names
 from krm_windows.gate.timetable import FORMAT_VERSION
@@ -23,18 +23,13 @@ def job_of(plan: Plan) -> Manifest:
     return apply_job.run(plan, configmap.config_map(plan))
 
 
-def at_once(policy: str = POLICY) -> list[dict]:
-    items = call(wire(config=policy)).objects
-    return [item["spec"] for item in items if item["kind"] == "Job"]
-
-
-def scheduled() -> list[dict]:
-    items = call(wire(config=POLICY)).objects
-    return [item["spec"]["jobTemplate"]["spec"] for item in items if item["kind"] == "CronJob"]
-
-
 def pods() -> list[dict]:
-    return [*at_once(), *scheduled()]
+    """Return the spec of every Job that a policy yields, that which is applied first."""
+    items = emitted(POLICY, "Job", "CronJob")
+    return sorted(
+        (item["spec"].get("jobTemplate", item)["spec"] for item in items),
+        key=lambda spec: "activeDeadlineSeconds" in spec,
+    )
 
 
 @pytest.mark.parametrize("spec", pods())
@@ -59,25 +54,21 @@ def test_it_passes_pod_security_restricted(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", pods())
 def test_the_token_is_the_containers_alone(spec: dict) -> None:
+    """None is mounted by default, and that of the container ends soon."""
     pod = spec["template"]["spec"]
-    assert pod["automountServiceAccountToken"] is False
+    [account] = emitted(POLICY, "ServiceAccount")
+    assert pod["automountServiceAccountToken"] is account["automountServiceAccountToken"] is False
     [volume] = [each for each in pod["volumes"] if "projected" in each]
-    [token] = [
-        each["serviceAccountToken"]
-        for each in volume["projected"]["sources"]
-        if "serviceAccountToken" in each
-    ]
+    sources = [list(each.items()) for each in volume["projected"]["sources"]]
+    [token] = [each for [(name, each)] in sources if name == "serviceAccountToken"]
     assert 600 <= token["expirationSeconds"] <= 3600
-    [container] = pod["containers"]
-    [mount] = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
-    assert mount["readOnly"] is True
-    accounts = [
-        item for item in call(wire(config=POLICY)).objects if item["kind"] == "ServiceAccount"
+    [mount] = [
+        each for each in pod["containers"][0]["volumeMounts"] if each["name"] == volume["name"]
     ]
-    assert [each["automountServiceAccountToken"] for each in accounts] == [False]
+    assert mount["readOnly"] is True
 
 
-@pytest.mark.parametrize("spec", [*at_once(), apply_job.lift(PLAN)["spec"]])
+@pytest.mark.parametrize("spec", [pods()[0], apply_job.lift(PLAN)["spec"]])
 def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
     """Nothing would run it again, so it starts again until it ends well."""
     assert spec["backoffLimit"] == 2**31 - 1
@@ -111,13 +102,9 @@ def test_the_apply_job_waits_for_its_own_config_map() -> None:
 
 def test_of_two_runs_at_an_edge_one_begins_at_the_end() -> None:
     """A CronJob in the policy's zone has one in UTC beside it: their runs share the targets."""
-    items = call(wire(config=POLICY)).objects
-    for item in items:
-        if item["kind"] != "CronJob":
-            continue
-        [container] = item["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    for item in emitted(POLICY, "CronJob"):
         in_utc = item["spec"]["timeZone"] == "Etc/UTC"
-        assert ("--backwards" in container["command"]) is in_utc, item["metadata"]["name"]
+        assert ("'--backwards'" in str(item)) is in_utc, item["metadata"]["name"]
 
 
 def test_where_no_look_follows_nothing_is_left_to_it() -> None:

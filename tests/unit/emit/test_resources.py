@@ -4,10 +4,9 @@ Every name, so that a ResourceQuota is content, and what the policy gives.
 """
 
 import json
-from collections.abc import Iterator
 
 import pytest
-from calls import Answer, call, spec, wire
+from calls import call, emitted, spec, wire
 
 HOOKS = (
     '{namespace: line, beforeOpen: {image: "line:1", resources: RESOURCES}, '
@@ -17,22 +16,12 @@ NAMES = {"cpu", "memory", "ephemeral-storage"}
 Given = dict[str, dict[str, str]]
 
 
-def said(answer: Answer) -> Iterator[Given]:
-    assert answer.code == 0, answer.err
-    for item in answer.objects:
-        template = (
-            item.get("spec", {}).get("jobTemplate", item)
-            if item["kind"] in ("CronJob", "Job")
-            else {}
-        )
-        for container in (
-            template.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ())
-        ):
-            yield container["resources"]
-
-
 def containers(resources: str, more: str = "") -> list[Given]:
-    return list(said(call(wire(config=spec(actuator=f"{{{more}resources: {resources}}}")))))
+    """Return the resources of the containers of a policy whose actuator has some."""
+    jobs = emitted(spec(actuator=f"{{{more}resources: {resources}}}"), "Job", "CronJob")
+    pods = [job["spec"].get("jobTemplate", job)["spec"]["template"]["spec"] for job in jobs]
+    assert pods
+    return [container["resources"] for pod in pods for container in pod["containers"]]
 
 
 @pytest.mark.parametrize("more", ["", "type: Kubectl, "])
@@ -63,10 +52,8 @@ def test_hooks_have_their_own() -> None:
     config = spec(
         hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled"
     )
-    answer = call(wire(config=config))
-    assert answer.code == 0, answer.err
-    [data] = [item["data"] for item in answer.objects if "hooks.json" in item.get("data", {})]
-    hooks = json.loads(data["hooks.json"])["hooks"]
+    gate, _ = emitted(config, "ConfigMap")
+    hooks = json.loads(gate["data"]["hooks.json"])["hooks"]
     found = {
         name: hook["spec"]["template"]["spec"]["containers"][0]["resources"]
         for name, hook in hooks.items()

@@ -119,92 +119,61 @@ def test_what_means_the_same_stays_as_it_is_spelt(text: str) -> None:
     assert edits.set_value(text, ("a",), "x") == text
 
 
-ALIASES = """\
-base: &b
-  k: v
-list: [*b, {in: *b}]
-map: {*b : 1}
-other: &o 1
-more: *o
-"""
+@pytest.mark.parametrize(
+    ("text", "path", "content", "after"),
+    [
+        # In lists, and in maps inside of them; aliases of other anchors behind it, too.
+        (
+            "a: &b\n  k: v\nl: [*b, {in: *b}]\no: &o 1\nm: *o\n",
+            ("a", "k"),
+            "w",
+            'a: &b\n  k: w\nl: [{"k": "v"}, {in: {"k": "v"}}]\no: &o 1\nm: 1\n',
+        ),
+        # Where it is a key.
+        ("a: &k x\nb: {*k : 1}\nc: *k\n", ("a",), "y", 'a: "y"\nb: {"x" : 1}\nc: "x"\n'),
+        # Not where it goes with what is replaced, nor where all of it is.
+        ("a: &k x\nb: *k\n", (), {"a": "y"}, 'a: "y"\n'),
+        ("a: [&k x, *k]\nb: 1 # c\n", ("a",), ["y", "z"], 'a: ["y", z]\nb: 1 # c\n'),
+        # Nor where the change is right before the anchor or right behind it.
+        ("x: 1\na: &k 2\ny: 3\nb: *k\n", ("x",), 5, "x: 5\na: &k 2\ny: 3\nb: *k\n"),
+        ("x: 1\na: &k 2\ny: 3\nb: *k\n", ("y",), 5, "x: 1\na: &k 2\ny: 5\nb: *k\n"),
+        # An entry or an item behind the last one is the anchor's, too.
+        (
+            "a: &k # top\n  p: 1\nb: *k\n",
+            ("a", "q"),
+            2,
+            'a: &k # top\n  p: 1\n  q: 2\nb: {"p": 1}\n',
+        ),
+        ("a: &k [p]\nb: *k\n", ("a", 1), "q", 'a: &k [p, q]\nb: ["p"]\n'),
+    ],
+)
+def test_an_alias_of_what_changes_is_written_out(
+    text: str, path: Path, content: object, after: str
+) -> None:
+    """It keeps the value that it had."""
+    assert edits.set_value(text, path, content) == after
 
 
-def test_every_alias_of_what_changes_is_written_out() -> None:
-    text = ALIASES.replace("map: {*b : 1}\n", "")
-    after = edits.set_value(text, ("base", "k"), "w")
-    assert yaml.safe_load(after) == {
-        "base": {"k": "w"},
-        "list": [{"k": "v"}, {"in": {"k": "v"}}],
-        "other": 1,
-        "more": 1,
-    }
-    assert "other: &o 1\n" in after
-    assert after.startswith("base: &b\n  k: w\n")
-
-
-def test_an_alias_that_is_a_key_is_written_out() -> None:
-    text = "a: &k x\nb: {*k : 1}\nc: *k\n"
-    after = edits.set_value(text, ("a",), "y")
-    assert yaml.safe_load(after) == {"a": "y", "b": {"x": 1}, "c": "x"}
-
-
-def test_an_alias_that_goes_with_what_is_removed_is_not_written_out() -> None:
-    text = "a: &k x\nb: *k\n"
-    assert edits.set_value(text, (), {"a": "y"}) == 'a: "y"\n'
-
-
-def test_aliases_stay_where_nothing_of_their_anchor_changes() -> None:
-    text = "x: 1\na: &k 2\ny: 3\nb: *k\n"
-    assert edits.set_value(text, ("x",), 5) == text.replace("x: 1", "x: 5")
-    assert edits.set_value(text, ("y",), 5) == text.replace("y: 3", "y: 5")
-
-
-def test_an_alias_that_changes_with_its_anchor_is_written_once() -> None:
-    text = "a: [&k x, *k]\nb: 1 # stays\n"
-    after = edits.set_value(text, ("a",), ["y", "z"])
-    assert after == 'a: ["y", z]\nb: 1 # stays\n'
+def test_what_goes_before_an_anchor_leaves_its_alias() -> None:
+    assert edits.remove("a: {p: 1, &k q: 2, r: *k}\n", ("a", "p")) == "a: {&k q: 2, r: *k}\n"
+    assert edits.remove("a:\n- p\n- &k q\n- *k\n", ("a", 0)) == "a:\n- &k q\n- *k\n"
 
 
 @pytest.mark.parametrize("old", ["'q'", '"q"', "q"])
 def test_a_text_of_several_lines_has_no_quotes(old: str) -> None:
-    text = f"# top\na: {old}\nb: 1 # stays\n"
-    after = edits.set_value(text, ("a",), "x\ny\n")
+    after = edits.set_value(f"# top\na: {old}\nb: 1 # stays\n", ("a",), "x\ny\n")
     assert after == "# top\na: |\n  x\n  y\nb: 1 # stays\n"
 
 
-@pytest.mark.parametrize(
-    ("reason", "text", "path", "content", "after"),
-    [
-        (
-            "a key with `?` alone has no place for a value",
-            "b: 1 # stays\na:\n- ? x\n- w\n",
-            ("a", 0, "x"),
-            1,
-            "b: 1 # stays\na:\n- x: 1\n- w\n",
-        ),
-        (
-            "nor can it be replaced, as its end is that of the line",
-            "b: 1 # stays\na:\n- ? x\n- w\n",
-            ("a", 0),
-            {},
-            "b: 1 # stays\na:\n- {}\n- w\n",
-        ),
-        (
-            "a text that keeps its blank lines would take the one behind what goes",
-            "b: 1 # stays\na:\n- |+\n  t\n- w\n\n",
-            ("a", 1),
-            None,
-            "b: 1 # stays\na:\n- |\n  t\n\n",
-        ),
-    ],
-)
-def test_what_cannot_be_edited_is_written_anew(
-    reason: str, text: str, path: Path, content: object, after: str
-) -> None:
-    if content is None:
-        assert edits.remove(text, path) == after, reason
-    else:
-        assert edits.set_value(text, path, content) == after, reason
+def test_what_cannot_be_edited_is_written_anew() -> None:
+    """No more of it than the collection around the edit: the comments elsewhere stay."""
+    # A key with `?` alone has no place for a value, nor an end of its own.
+    text = "b: 1 # stays\na:\n- ? x\n- w\n"
+    assert edits.set_value(text, ("a", 0, "x"), 1) == "b: 1 # stays\na:\n- x: 1\n- w\n"
+    assert edits.set_value(text, ("a", 0), {}) == "b: 1 # stays\na:\n- {}\n- w\n"
+    # A text that keeps its blank lines would take the one behind what goes.
+    text = "b: 1 # stays\na:\n- |+\n  t\n- w\n\n"
+    assert edits.remove(text, ("a", 1)) == "b: 1 # stays\na:\n- |\n  t\n\n"
 
 
 def test_a_deep_object_is_edited_at_its_bottom() -> None:
@@ -222,36 +191,6 @@ def test_what_cannot_be_edited_far_below(levels: int, kept: int) -> None:
     after = edits.set_value(text, (*("k",) * levels, 0, "x"), 1)
     assert after.count("# stays") == kept
     assert yaml.safe_load(after) != yaml.safe_load(text)
-
-
-@pytest.mark.parametrize(
-    ("reason", "text", "path", "content", "after"),
-    [
-        (
-            "an entry behind the last one",
-            "a: &k # top\n  p: 1\nb: *k\n",
-            ("a", "q"),
-            2,
-            'a: &k # top\n  p: 1\n  q: 2\nb: {"p": 1}\n',
-        ),
-        (
-            "an item behind the last one",
-            "a: &k [p]\nb: *k\n",
-            ("a", 1),
-            "q",
-            'a: &k [p, q]\nb: ["p"]\n',
-        ),
-    ],
-)
-def test_what_is_added_to_an_anchor(
-    reason: str, text: str, path: Path, content: object, after: str
-) -> None:
-    assert edits.set_value(text, path, content) == after, reason
-
-
-def test_what_goes_before_an_anchor() -> None:
-    assert edits.remove("a: {p: 1, &k q: 2, r: *k}\n", ("a", "p")) == "a: {&k q: 2, r: *k}\n"
-    assert edits.remove("a:\n- p\n- &k q\n- *k\n", ("a", 0)) == "a:\n- &k q\n- *k\n"
 
 
 def test_what_cannot_be_edited_at_all() -> None:
