@@ -124,8 +124,4 @@ def lacking(what: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=is_slow)
-
-
-def is_slow(item: pytest.Item) -> bool:
-    return item.get_closest_marker("slow") is not None
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)

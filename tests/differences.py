@@ -46,27 +46,15 @@ def diff(path: str, before: Text | None, after: Text | None) -> str:
     """Return what changed in one file; None stands for no file."""
     sides = {"expected": before, "found": after}
     names = ["/dev/null" if text is None else f"{side}/{path}" for side, text in sides.items()]
-    changes = difflib.unified_diff(_lines(before), _lines(after), *names)
-    shown = [_shown(line) for line in changes]
+    changes = difflib.unified_diff(_lines(before), _lines(after), *names, lineterm="")
+    shown = [line[:COLUMNS] for line in changes]
     if len(shown) > LINES:
         shown[LINES:] = [f"… and {len(shown) - LINES} lines more"]
     return "\n".join(shown)
 
 
 def _lines(text: Text | None) -> list[str]:
+    """Return the lines as literals, so that their ends and blanks are seen."""
     if isinstance(text, bytes):
         text = text.decode(errors="surrogateescape")
-    if not text:
-        return [] if text is None else ["(empty)\n"]
-    *whole, last = text.split("\n")
-    return [f"{line}\n" for line in whole] + ([last] if last else [])
-
-
-def _shown(line: str) -> str:
-    sign, content = line[0], line[1:].removesuffix("\n")
-    text = content.rstrip(" ")
-    seen = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
-    blanks = "\\x20" * (len(content) - len(text))
-    end = "" if line.endswith("\n") else " (no newline at the end)"
-    seen = f"{sign}{seen}{blanks}{end}"
-    return seen if len(seen) <= COLUMNS else f"{seen[:COLUMNS]}… ({len(seen)} columns)"
+    return [repr(line)[1:-1] for line in (text or "").splitlines(keepends=True)]

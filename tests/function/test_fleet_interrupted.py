@@ -44,13 +44,8 @@ def policy(closes: str) -> str:
 
 
 def call(folder: Path) -> list[str]:
-    return [
-        "render",
-        str(folder / "policy.yaml"),
-        "--all-clusters",
-        "--output-dir",
-        str(folder / "tree"),
-    ]
+    policy, tree = folder / "policy.yaml", folder / "tree"
+    return ["render", str(policy), "--all-clusters", "--output-dir", str(tree)]
 
 
 @pytest.fixture(scope="module")

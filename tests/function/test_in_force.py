@@ -69,16 +69,6 @@ def test_windows_that_are_listed_nowhere_are_not_applied(
     assert all(place.startswith("windows/north/configmap_") for _, place in every)
 
 
-def test_a_policy_among_what_flux_applies_is_not_in_force_by_that(found: Found) -> None:
-    rendered()
-    shutil.move(POLICY, CLUSTER / "policy.yaml")
-    listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
-    (CLUSTER / "kustomization.yaml").write_text(f"{listing}- policy.yaml\n")
-    assert [rule for rule, _ in found()] == [WINDOWS_UNAPPLIED.id]
-    shutil.rmtree("windows")
-    assert [rule for rule, _ in found()] == ["policy-file-alone"]
-
-
 def test_what_is_not_followed_may_apply_them(found: Found) -> None:
     rendered()
     lost = kustomization("windows", source="elsewhere")

@@ -9,7 +9,6 @@ from datetime import timedelta
 from functools import cache
 from string import Template
 
-import zoned
 from changes import Change
 
 from krm_windows.inventory import Inventory
@@ -163,11 +162,11 @@ def plan(shape: str, change: Change) -> Plan:
 
 @cache
 def compiled(text: str) -> Plan:
-    """Load and compile a policy for no cluster in particular, with the past of its zone."""
+    """Load and compile a policy for no cluster in particular; nothing may be wrong with it."""
     loaded = load(KubeObject.parse(text.encode()).node)
     assert loaded.policy, loaded.results
     made, _ = compile_policy(loaded.policy, None, Inventory((), visible=False))
-    return made._replace(timetable=zoned.moved(made.timetable, made.timetable.time_zone))
+    return made
 
 
 def dates(change: Change) -> dict[str, str]:

@@ -19,7 +19,7 @@ from oracle import utc
 from shapes import SHAPES, plan
 
 from krm_windows.schedule import wallclock, zones
-from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 MINUTE = timedelta(minutes=1)
@@ -175,23 +175,6 @@ def test_an_override_opens_to_its_very_end(
     assert opened(early, change) == combined(
         shortened, opened(opening, change), lambda a, b: a or b
     )
-
-
-@law
-@given(policies(1), st.integers(-2000, 2000), st.integers(0, 400))
-def test_being_open_is_lying_in_an_interval(
-    drawn: tuple[Change, list[Timetable]], minutes: int, margin: int
-) -> None:
-    """The list of intervals and the question at an instant give one answer, at every edge too."""
-    change, (one,) = drawn
-    policy = one._replace(closes_early=margin * MINUTE)
-    edges = opened(policy, change)
-    start, until = utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)
-    for at in (utc(change.at + minutes), *(edge for edge in edges[:4] if start < edge < until)):
-        assert decide(policy, at).open == holds(edges, at)
-        assert decide(policy, at - timedelta.resolution).open == holds(
-            edges, at - timedelta.resolution
-        )
 
 
 @law

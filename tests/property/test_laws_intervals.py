@@ -153,12 +153,3 @@ def test_a_year_at_either_end_of_the_table_stands_for_all_beyond_it() -> None:
 
 def _is_monday(year: int, day: int) -> bool:
     return datetime(year, 6, day).weekday() == 0
-
-
-@pytest.mark.parametrize("state", ["Open", "Closed"])
-def test_a_state_that_is_set(state: str) -> None:
-    """All of the time is one interval, and none of it is none."""
-    found = intervals(dated(state=state))
-    always = (Interval(),)
-    assert found.open == (always if state == "Open" else ())
-    assert found.closed == (always if state == "Closed" else ())

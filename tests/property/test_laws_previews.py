@@ -6,7 +6,7 @@
 import json
 import subprocess
 import sys
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -97,25 +97,6 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
             assert state(compiled, look)["open"] is any(
                 opens <= look < closes for opens, closes in intervals
             )
-
-
-@given(PLANS, st.dates(date(2011, 1, 1), date(2031, 1, 1)), st.integers(1, 60), st.integers(1, 60))
-@settings(max_examples=examples(100))
-def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -> None:
-    """Where one range ends, the next begins."""
-    table = compiled.timetable
-    spans = (
-        Period(first, days),
-        Period(first + timedelta(days=days), more),
-        Period(first, days + more),
-    )
-    (one,), (two,), (both,) = (calendars([table], span) for span in spans)
-    assert (one.begins, one.ends, two.ends) == (both.begins, two.begins, both.ends)
-    edges = sorted(
-        edge for calendar in (one, two) for s in calendar.intervals for edge in (s.begins, s.ends)
-    )
-    seam = [edge for edge in edges if edges.count(edge) == 1]
-    assert seam == [edge for s in both.intervals for edge in (s.begins, s.ends)]
 
 
 def opened(table: Timetable, begins: datetime, ends: datetime) -> set[datetime]:

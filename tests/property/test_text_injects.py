@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calls import APPS, SYNC, V1, call, program
+from calls import APPS, SYNC, V1, call, program, wire
 from effort import mostly_slow
 from hostile import ALL, BUNDLES, READERS, TEXTS, raw, read_text
 
@@ -156,9 +156,6 @@ def workplace(text: str) -> None:
     Path("wrong.yaml").write_text(written(wrong(text)))
     _resources(text, name)
     _repository(text, name)
-    Path("fleet").mkdir()
-    for cluster in ("east", name):
-        Path(f"fleet/{cluster}.yaml").write_text(written(policy(text)))
     _status(text)
 
 
@@ -171,13 +168,8 @@ def wrong(text: str) -> Document:
             "timeZone": text,
             text: text,
             "targets": [
-                {
-                    "kind": text,
-                    "names": [text],
-                    "namespace": text,
-                    "apiVersion": text,
-                    "resource": text,
-                },
+                {**dict.fromkeys(("kind", "namespace", "apiVersion", "resource"), text)},
+                {"kind": text, "names": [text]},
                 text,
             ],
             "windows": {
@@ -427,30 +419,19 @@ def test_every_command_in_every_format(case: tuple[str, str], run: Run) -> None:
 
 
 def function(config: str, about: object) -> None:
-    indented = "".join(f"  {line}" for line in config.splitlines(keepends=True))
-    answer = call(
-        f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}",
-        "--strict",
-        LOG_TO_STDERR="1",
-    )
-    assert answer.code != ExitCode.FAILURE, (about, answer.err)
-    assert not raw(answer.err), (about, raw(answer.err))
     Path("config.yaml").write_text(config)
-    answer = call(APPS, "config.yaml", "--strict", LOG_TO_STDERR="1")
-    assert answer.code != ExitCode.FAILURE, (about, answer.err)
-    assert not raw(answer.err), (about, raw(answer.err))
+    for given in ([wire(config=config)], [APPS, "config.yaml"]):
+        answer = call(*given, "--strict", LOG_TO_STDERR="1")
+        assert answer.code != ExitCode.FAILURE, (about, answer.err)
+        assert not raw(answer.err), (about, raw(answer.err))
 
 
 @pytest.mark.parametrize("name", mostly_slow(TEXTS, every=9))
 def test_the_function_in_both_protocols(name: str, run: Run) -> None:
     assert run
     text = TEXTS[name]
-    for config in (
-        written(policy(text)),
-        written(wrong(text)),
-        written({"kind": text, "apiVersion": text}),
-    ):
-        function(config, name)
+    for config in (policy(text), wrong(text), {"kind": text, "apiVersion": text}):
+        function(written(config), name)
     for stream in (f"a: [{text}", text, written({"apiVersion": V1, "kind": text, "items": text})):
         answer = call(stream)
         assert not raw(answer.err), raw(answer.err)
@@ -459,15 +440,12 @@ def test_the_function_in_both_protocols(name: str, run: Run) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_programs_get_the_text_itself(name: str, run: Run) -> None:
     text = TEXTS[name]
-    Path("policy.yaml").write_text(written(replaced(policy("r"), ("spec", "timeZone"), text)))
+    config = written(replaced(policy("r"), ("spec", "timeZone"), text))
+    Path("policy.yaml").write_text(config)
     [result] = json.loads(run("check", "policy.yaml", "-o", "json").out)["results"]
     assert result["field"]["currentValue"] == text
     assert text in result["message"]
-    indented = "".join(
-        f"  {line}" for line in Path("policy.yaml").read_text().splitlines(keepends=True)
-    )
-    answer = call(f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}")
-    [result] = yaml.safe_load(answer.out)["results"]
+    [result] = yaml.safe_load(call(wire(config=config)).out)["results"]
     assert result["field"]["currentValue"] == text
 
 
