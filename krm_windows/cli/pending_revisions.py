@@ -14,7 +14,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.krm import KubeObject
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Offer, Waits
-from krm_windows.pending.report import Entry, Opening, Pending
+from krm_windows.pending.report import Opening, Pending, WaitingTarget
 from krm_windows.pending.repository import Repository
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview.versions import Choice, Source
@@ -117,7 +117,9 @@ def of_refs(
         if target.kind not in _OF_COMMITS and _waits(between) is Waits.NO:
             gap = f"no commit changes it; what a {target.kind} takes from elsewhere was not asked"
             between = replace(between, gaps=(gap,))
-        entries.append(Entry(target, Offer(_waits(between), "", old, new), opening, between))
+        entries.append(
+            WaitingTarget(target, Offer(_waits(between), "", old, new), opening, between)
+        )
     return Pending(timetable, decision, tuple(entries)), at, code
 
 

@@ -4,7 +4,7 @@ from datetime import datetime, tzinfo
 
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Waits
-from krm_windows.pending.report import Entry, Pending
+from krm_windows.pending.report import Pending, WaitingTarget
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview import records
 from krm_windows.preview.clock import stamp_or_none
@@ -30,7 +30,7 @@ def targets(of: Pending) -> list[Record]:
     return [_target(entry, of.timetable.zone) for entry in of.entries]
 
 
-def _target(entry: Entry, tz: tzinfo) -> Record:
+def _target(entry: WaitingTarget, tz: tzinfo) -> Record:
     target, offer, opening = entry.target, entry.offer, entry.opening
     return {
         "group": target.group,

@@ -36,7 +36,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WaitingTarget:
     """A target, what it is offered, and when it takes it; `between` is what a repository says."""
 
     target: Target
@@ -51,10 +51,10 @@ class Pending:
 
     timetable: Timetable
     decision: Decision
-    entries: tuple[Entry, ...]
+    entries: tuple[WaitingTarget, ...]
 
     @property
-    def waiting(self) -> tuple[Entry, ...]:
+    def waiting(self) -> tuple[WaitingTarget, ...]:
         """The targets for which something waits, or may wait."""
         # Of one that is not known nobody may believe that it brings nothing.
         return tuple(entry for entry in self.entries if entry.offer.waits is not Waits.NO)
@@ -83,7 +83,7 @@ def report(
             offer = offers.read(row.target, live, sources)
         opening = _opening(status.decision, row)
         between = look(row.target, offer) if look is not None else None
-        entries.append(Entry(row.target, offer, opening, between))
+        entries.append(WaitingTarget(row.target, offer, opening, between))
     return Pending(status.timetable, status.decision, tuple(entries))
 
 

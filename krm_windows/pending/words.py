@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from krm_windows.pending.between import Between, Kind, ObjectChange
 from krm_windows.pending.offers import Offer, Waits
-from krm_windows.pending.report import Entry, Opening
+from krm_windows.pending.report import Opening, WaitingTarget
 from krm_windows.pending.revisions import Revision
 from krm_windows.plurals import counted
 from krm_windows.preview.clock import instant, shown
@@ -33,7 +33,7 @@ _KINDS = {
 }
 
 
-def waits(entry: Entry) -> str:
+def waits(entry: WaitingTarget) -> str:
     """Say whether something waits."""
     if entry.offer.waits is not Waits.YES:
         return _WAITS[entry.offer.waits]

@@ -22,7 +22,8 @@ from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch, Entry
+from krm_windows.system.git_branch import Branch
+from krm_windows.system.git_objects import Commit
 from krm_windows.system.git_program import MovedError, RemoteError
 
 # A change waits for the one before it, which takes a second at most, or for the remote.
@@ -145,7 +146,7 @@ class Windows:
             self.refresh()
         return True
 
-    def history(self, stored: Stored, count: int) -> list[Entry]:
+    def history(self, stored: Stored, count: int) -> list[Commit]:
         """Return the latest commits that changed the file of a policy, newest first."""
         # A commit has one history, so the answer never changes.
         return self._log(self.snapshot.commit, count, stored.file)

@@ -28,7 +28,8 @@ from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch
 from krm_windows.service.settings import SERVICE
 from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Edit, Entry
+from krm_windows.system.git_branch import Edit
+from krm_windows.system.git_objects import Commit
 from krm_windows.system.git_program import MovedError, RemoteError
 from krm_windows.system.reading import KUSTOMIZATIONS
 
@@ -334,13 +335,13 @@ class Writer:
         windows = self._windows
         remote = windows.settings.remote
         # What was proposed and then merged is made.
-        entries = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
-        found = _keyed(entries, order)
+        commits = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
+        found = _keyed(commits, order)
         branch = None
         if found is None and windows.settings.proposals is not None and remote is not None:
             found = _keyed(windows.branch.proposed(remote, PREFIX), order)
             if found is not None:
-                branch = branch_name(place.namespace, place.name, found.commit)
+                branch = branch_name(place.namespace, place.name, found.name)
         if found is None:
             return None
         override = _OVERRIDE.search(found.message)
@@ -350,7 +351,7 @@ class Writer:
             None,
             stored,
             override[1] if override else None,
-            found.commit,
+            found.name,
             branch=branch,
             is_replayed=True,
             is_pushed=remote is not None,
@@ -419,10 +420,10 @@ def _check(order: Order, stored: Stored) -> None:
         )
 
 
-def _keyed(entries: Iterable[Entry], order: Order) -> Entry | None:
+def _keyed(commits: Iterable[Commit], order: Order) -> Commit | None:
     """Return the commit that was made for the key of an order; raises Problem for another order."""
-    for entry in entries:
-        found = _KEYED.search(entry.message)
+    for commit in commits:
+        found = _KEYED.search(commit.message)
         if found and found[1] == _key(order):
             # A key that is used twice for different things is the caller's mistake.
             if found[2] != order.digest:
@@ -430,7 +431,7 @@ def _keyed(entries: Iterable[Entry], order: Order) -> Entry | None:
                     HTTPStatus.UNPROCESSABLE_ENTITY,
                     "this Idempotency-Key was used for another request",
                 )
-            return entry
+            return commit
     return None
 
 

@@ -63,16 +63,6 @@ class Edit:
     mode: str = PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A commit as the log has it; `when` is the author's time, in seconds since 1970."""
-
-    commit: str
-    author: Person
-    when: int
-    message: str
-
-
 @contextmanager
 def _failing(kind: type[WorkspaceError], words: str) -> Iterator[None]:
     """Say in words what libgit2 could not do, such as on a disk that is full."""
@@ -207,19 +197,19 @@ class Branch:
         self.git.fetch(remote, f"+{self.ref}:{kept}")
         return self.objects.commit_of(kept)
 
-    def proposed(self, remote: str, prefix: str) -> list[Entry]:
+    def proposed(self, remote: str, prefix: str) -> list[Commit]:
         """Fetch the branches of a remote below a prefix; return the latest commit of each."""
         kept = f"refs/krm-windows/{prefix}"
         self.git.fetch(remote, f"+refs/heads/{prefix}/*:{kept}/*", "--prune")
         every = self.objects.repository.listall_references()
         names = sorted(name for name in every if name.startswith(f"{kept}/"))
-        return [self._entry(self.objects.commit_of(name)) for name in names]
+        return [self.objects.commit(self.objects.commit_of(name)) for name in names]
 
-    def log(self, commit: str, count: int, path: str = "") -> list[Entry]:
+    def log(self, commit: str, count: int, path: str = "") -> list[Commit]:
         """Return the latest commits that changed a path, or any, newest first."""
         import pygit2  # noqa: PLC0415 - the extra `git`
 
-        found: list[Entry] = []
+        found: list[Commit] = []
         for each in self.objects.repository.walk(commit, pygit2.enums.SortMode.TIME):
             name = str(each.id)
             here = self.objects.found(name, path)
@@ -227,7 +217,7 @@ class Branch:
             parents = map(str, each.parent_ids)
             before = [self.objects.found(parent, path) for parent in parents] or [None]
             if not path or here not in before:
-                found.append(self._entry(name))
+                found.append(self.objects.commit(name))
             if len(found) == count:
                 break
         return found
@@ -246,7 +236,3 @@ class Branch:
 
     def _file(self, path: str, node: Node) -> File:
         return File(path, f"{node.mode:06o}", node.name, self.objects.kind(node.name)[1])
-
-    def _entry(self, commit: str) -> Entry:
-        whole = self.objects.commit(commit)
-        return Entry(commit, Person(*whole.by), whole.written, whole.message.strip())

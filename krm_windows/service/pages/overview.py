@@ -18,7 +18,7 @@ from krm_windows.service.parameters import Continue
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.waiting import Waits
-from krm_windows.system.git_branch import Entry
+from krm_windows.system.git_objects import Commit
 
 # A page that is read at a glance, and is here in a tenth of a second.
 _ROWS = 50
@@ -37,7 +37,7 @@ class Row:
     stored: Stored
     cluster: str | None
     url: str
-    change: Entry | None
+    change: Commit | None
     problem: str = ""
     decision: Decision | None = None
     zone: ZoneInfo | None = None

@@ -72,7 +72,7 @@ def show_policy(
         "history": history,
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
-        "saved": next((each for each in history if each.commit == saved), None),
+        "saved": next((each for each in history if each.name == saved), None),
         "rendered": rendered,
         "stages": stages,
         "days": days,

@@ -105,9 +105,8 @@ def _was(name: str) -> str:
 def _take_over(call: Call, form: Form, window: str) -> None:
     """Go on from the version that is there now, with what was typed."""
     stored = call.stored()
-    for entry in call.windows.history(stored, 1):
-        subject = entry.message.partition("\n")[0]
-        said = f"The last change is {subject!r}, by {entry.author.name}."
+    for commit in call.windows.history(stored, 1):
+        said = f"The last change is {commit.subject!r}, by {commit.by[0]}."
         form.general.append(Found(said, Severity.INFO))
     now = _texts(stored.config, call.cluster, window)
     for name in FIELDS:

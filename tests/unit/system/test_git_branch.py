@@ -106,8 +106,8 @@ def test_a_commit_of_files(clone: Path) -> None:
     assert branch.tip() == made
     with pytest.raises(MovedError, match="has moved in the meantime"):
         branch.move(made, tip)
-    assert [each.message for each in branch.log(made, 9)] == ["Later", "One"]
-    assert [each.message for each in branch.log(made, 9, "new/c")] == ["Later"]
+    assert [each.subject for each in branch.log(made, 9)] == ["Later", "One"]
+    assert [each.subject for each in branch.log(made, 9, "new/c")] == ["Later"]
     assert branch.is_ancestor(tip, made)
     assert not branch.is_ancestor(made, tip)
     assert not branch.is_ancestor("1" * 40, tip)
