@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands_page
 import pytest
 import yaml
 from calls import APPS, POLICY, Ended, Run, call, program, spec, wire
@@ -79,6 +80,7 @@ def test_help(run: Run) -> None:
     assert (helped.code, helped.err) == (0, "")
     for command in COMMANDS:
         assert f"\n    {command} " in helped.out
+        assert all(action.help for action in commands_page.parser(command)._actions)
     assert run("render", "--help").out.startswith("usage: krm-windows render ")
 
 
@@ -108,6 +110,18 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
             "resources: is a directory, not a policy; `krm-windows check",
         ),
         ("render policy.yaml --output-dir o --diff", "--diff needs --check"),
+        ("state policy.yaml --timeout 2h", "--timeout needs --wait"),
+        ("state policy.yaml --wait open --at 2026-12-16", "cannot be used with --at"),
+        ("status - -f -", "can be used for the policy or the objects, but not for both"),
+        # A variable that is not set: kubectl would ask whichever cluster is current.
+        ("status policy.yaml --context=", "must not be empty"),
+        ("status policy.yaml --kubeconfig=", "must not be empty"),
+        ("pending policy.yaml --base main", "--base needs --repo DIR"),
+        ("pending policy.yaml --repo . --head main", "--head needs --base"),
+        ("pending policy.yaml --repo . --base main -f a", "--base does not read a cluster"),
+        ("history policy.yaml --repo . --from 1969-12-31", "must be in 1970 or later"),
+        ("history policy.yaml --repo . --from 0d", "got '0d'"),
+        ("simulate policy.yaml --repo . --from yesterday", "must be"),
         # The last of two would win, and what the first one names be forgotten.
         ("render policy.yaml --output-dir o --cluster a --cluster b", "takes only one value"),
         ("calendar policy.yaml -o json --output text", "takes only one value"),

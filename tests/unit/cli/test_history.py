@@ -246,9 +246,7 @@ def test_a_cluster_of_another_time(called: Call) -> None:
     ("call", "words"),
     [
         ((PATH, "--from", "2026-03-01", "--until", "2026-02-01"), "must be before the end"),
-        ((PATH, "--from", "1969-12-31"), "--from/--since: must be in 1970 or later"),
         ((PATH, "--from", "60y", "--until", "2026-01-01"), "--from must be in 1970 or later"),
-        ((PATH, "--from", "0d"), "got '0d'"),
         ((PATH, "--cluster", "nort"), "'nort'; found: late, west, south, north, early"),
         (("plain.yaml", "--cluster", "north"), "or any other: remove --cluster"),
         # A directory of the repository, and some that are here.
@@ -263,7 +261,7 @@ def test_a_cluster_of_another_time(called: Call) -> None:
 @pytest.mark.usefixtures("fleet")
 def test_a_wrong_call(call: tuple[str, ...], words: str, called: Call) -> None:
     ended = called(*call)
-    assert ended.code in (1, 2)
+    assert ended.code == 1
     assert words in ended.err
 
 

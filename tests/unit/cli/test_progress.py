@@ -39,7 +39,6 @@ def test_on_a_terminal() -> None:
 
 
 def test_in_a_pipe() -> None:
-    """However long it takes."""
     done = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, check=True)
     assert done.stderr == b"krm-windows: said\n"
 
@@ -48,14 +47,10 @@ def test_a_command_says_what_it_does(tmp_path: Path) -> None:
     """While it reads, too: here a policy that takes its time."""
     (tmp_path / "policy.yaml").write_text(POLICY)
     controller, terminal = pty.openpty()
-    command = [sys.executable, "-m", "krm_windows", "diff", "-", "policy.yaml"]
+    command = [sys.executable, "-m", "krm_windows", "diff", "-", str(tmp_path / "policy.yaml")]
+    environment, pipe = {**os.environ, "TERM": "xterm"}, subprocess.PIPE
     with subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        env={**os.environ, "TERM": "xterm"},
+        command, stdin=pipe, stdout=pipe, stderr=terminal, env=environment
     ) as running:
         try:
             text = ""

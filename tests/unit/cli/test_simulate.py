@@ -5,31 +5,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from calls import POLICY, spec
+from calls import Run, spec
 from past import Past
-
-from krm_windows.cli import main
 
 DAYS = ("--from", "2026-01-05", "--until", "2026-02-02")
 LATER = spec(windows="{office: {opens: Mon 08:00, closes: Fri 17:00}}")
 
 
-def manifest(kind: str, name: str, text: str) -> str:
-    """An object with a text in it."""
-    return f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\ndata: {{a: '{text}'}}\n"
-
-
 @pytest.fixture
-def past(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Past:
+def past(run: Run, tmp_path: Path, tool: Callable[[str], Path]) -> Past:
     """A repository with changes on several days, beside a policy that is open Mon to Thu."""
-    monkeypatch.chdir(tmp_path)
-    Path("policy.yaml").write_text(POLICY)
+    assert run
     Path("later.yaml").write_text(LATER)
     made = Past(tool("git"), tmp_path / "repository")
-    made.commit("2026-01-04T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "0")})
-    made.commit("2026-01-06T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "1")}, "Open")
-    made.commit("2026-01-09T12:00Z", {"infra/c.yaml": manifest("ConfigMap", "c", "1")}, "Friday")
-    made.commit("2026-01-10T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "2")}, "Saturday")
+    made.commit("2026-01-04T12:00Z", {"apps/a.yaml": "0"})
+    made.commit("2026-01-06T12:00Z", {"apps/a.yaml": "1"}, "Open")
+    made.commit("2026-01-09T12:00Z", {"infra/c.yaml": "1"}, "Friday")
+    made.commit("2026-01-10T12:00Z", {"apps/a.yaml": "2"}, "Saturday")
     made.commit("2026-01-23T16:30Z", {"README": "text"}, "Text")
     return made
 
@@ -38,13 +30,14 @@ Simulate = Callable[..., str]
 
 
 @pytest.fixture
-def simulate(past: Past, capsys: pytest.CaptureFixture[str]) -> Simulate:
+def simulate(past: Past, run: Run) -> Simulate:
     """Call it, and return what it printed."""
+    assert past
 
     def called(*arguments: str, policies: tuple[str, ...] = ("policy.yaml",)) -> str:
-        argv = ["simulate", *policies, "--repo", str(past.top), *DAYS, *arguments]
-        assert main(argv) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
+        ended = run("simulate", *policies, "--repo", "repository", *DAYS, *arguments)
+        assert ended.code == 0, ended.err
+        return ended.out
 
     return called
 
@@ -85,28 +78,24 @@ def test_json_has_every_figure(simulate: Simulate) -> None:
 
 
 @pytest.mark.parametrize(
-    ("paths", "waited"),
+    ("options", "waited"),
     [
-        (("apps",), ["Saturday"]),
-        (("apps/", "README"), ["Saturday", "Text"]),
-        (("*.yaml",), ["Friday", "Saturday"]),
-        (("app",), []),
+        ("--paths apps/ --paths README", ["Saturday", "Text"]),
+        # `./apps` is what a shell makes of it.
+        ("--paths ./apps", ["Saturday"]),
+        ("--paths *.yaml", ["Friday", "Saturday"]),
+        # A beginning of a name is neither a directory nor a glob.
+        ("--paths app", []),
+        # Of a directory in the repository, where paths begin.
+        ("--repo repository/apps --paths a.yaml", ["Saturday"]),
     ],
 )
-def test_paths(simulate: Simulate, paths: tuple[str, ...], waited: list[str]) -> None:
-    """A directory, a file, or a glob; a beginning of a name is none of these."""
-    given = [word for path in paths for word in ("--paths", path)]
-    found = json.loads(simulate("-o", "json", *given))
-    assert [wait["subject"] for wait in found["waits"]] == waited
-
-
-def test_a_directory_of_the_repository(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only what changes something in it counts, and paths begin there."""
-    place = str(past.top / "apps")
-    argv = ["simulate", "policy.yaml", "--repo", place, *DAYS, "-o", "json", "--paths", "a.yaml"]
-    assert main(argv) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [wait["subject"] for wait in found["waits"]] == ["Saturday"]
+@pytest.mark.usefixtures("past")
+def test_paths(run: Run, options: str, waited: list[str]) -> None:
+    repo = () if "--repo" in options else ("--repo", "repository")
+    code, out, err = run("simulate", "policy.yaml", *repo, *DAYS, "-o", "json", *options.split())
+    assert (code, [wait["subject"] for wait in json.loads(out)["waits"]]) == (0, waited)
+    assert ("no commit in this period changes such a path" in err) is (not waited)
 
 
 def test_two_policies(simulate: Simulate) -> None:
@@ -132,88 +121,42 @@ def test_what_never_comes_in(simulate: Simulate) -> None:
     assert {wait["opens"] for wait in found["waits"]} == {"2026-06-01T08:00:00+02:00"}
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100])
-@pytest.mark.parametrize("policies", [("policy.yaml",), ("policy.yaml", "later.yaml")])
 def test_no_line_is_wider_than_the_terminal(
-    simulate: Simulate,
-    past: Past,
-    columns: int,
-    policies: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
+    simulate: Simulate, past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever subjects say."""
-    past.commit(
-        "2026-01-24T12:00Z", {"a": "1"}, "A subject that says much more than it has to " * 3
-    )
+    past.commit("2026-01-24T12:00Z", {"a": "1"}, "A subject that says much more than it has " * 3)
     monkeypatch.setattr("krm_windows.cli.output.is_terminal", lambda: True)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    lines = simulate(policies=policies).splitlines()
-    assert max(map(len, lines)) <= columns
+    monkeypatch.setenv("COLUMNS", "60")
+    for policies in (("policy.yaml",), ("policy.yaml", "later.yaml")):
+        assert max(map(len, simulate(policies=policies).splitlines())) <= 60
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("options", "words"),
     [
-        (["--from", "1969-12-31"], "1970"),
-        (["--since", "9999y"], "1970"),
-        (["--from", "yesterday"], "must be"),
-        (["--from", "2026-03-01", "--until", "2026-02-01"], "must be before"),
-        (["--ref", "nowhere"], "is not a commit"),
-        (["--cluster", "north"], "north"),
+        ("--since 9999y", "1970"),
+        ("--from 2026-03-01 --until 2026-02-01", "must be before"),
+        ("--ref nowhere", "is not a commit"),
+        ("--cluster north", "north"),
+        ("--repo policy.yaml", "is not a directory"),
+        ("--repo repository/.git/refs", "is a .git directory"),
+        ("--repo bare.git", "not a git repository"),
+        ("--repo nowhere", "no such directory"),
     ],
 )
-def test_what_is_asked_wrongly(
-    past: Past, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is said in a line."""
-    # A text that no option takes is a wrong call; the rest is found when it is looked for.
-    code = 2 if arguments[1] in ("1969-12-31", "yesterday") else 1
-    assert main(["simulate", "policy.yaml", "--repo", str(past.top), *arguments]) == code
-    assert words in capsys.readouterr().err
-
-
-def test_a_shallow_clone(
-    past: Past, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is missing of the period is said."""
-    elsewhere = Past(tool("git"), Path("elsewhere").absolute())
-    elsewhere("clone", "--quiet", "--depth=2", past.top.as_uri(), "shallow")
-    call = ["simulate", "policy.yaml", "--repo", "elsewhere/shallow", *DAYS, "-o", "json"]
-    assert main(call) == 0
-    shown = capsys.readouterr()
-    assert "the clone is shallow" in shown.err
-    # Of what was before nobody knows how many changes there were.
-    found = json.loads(shown.out)
-    assert found["changes"] == 2
-    assert found["from"] == "2026-01-10T13:00:00+01:00"
-
-
-def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line says it, as they may be mistyped; `./apps` is what a shell makes of it."""
-    argv = ["simulate", "policy.yaml", "--repo", str(past.top), *DAYS, "-o", "json", "--paths"]
-    assert main([*argv, "appps"]) == 0
-    assert "no commit in this period changes such a path" in capsys.readouterr().err
-    assert main([*argv, "./apps"]) == 0
-    printed = capsys.readouterr()
-    assert (json.loads(printed.out)["changes"], printed.err) == (2, "")
-
-
-@pytest.mark.parametrize(
-    ("repository", "words"),
-    [
-        ("policy.yaml", "is not a directory"),
-        ("repository/README", "is not a directory"),
-        ("repository/.git", "is a .git directory"),
-        ("repository/.git/refs", "is a .git directory"),
-        ("bare.git", "not a git repository"),
-        ("nowhere", "no such directory"),
-    ],
-)
-@pytest.mark.parametrize("command", ["simulate", "history"])
-def test_what_is_no_clone(
-    past: Past, command: str, repository: str, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Is said to be none: without a commit, everything would seem to have been at once."""
+def test_what_is_asked_wrongly(past: Past, run: Run, options: str, words: str) -> None:
+    """Without a commit, everything would seem to have been at once."""
     past("clone", "--quiet", "--bare", str(past.top), str(past.top.parent / "bare.git"))
-    assert main([command, "policy.yaml", "--repo", repository]) == 1
-    assert words in capsys.readouterr().err
+    repo = () if "--repo" in options else ("--repo", "repository")
+    ended = run("simulate", "policy.yaml", *repo, *options.split())
+    assert ended.code == 1
+    assert words in ended.err
+
+
+def test_a_shallow_clone(past: Past, run: Run) -> None:
+    """Of what was before nobody knows how many changes there were."""
+    past("clone", "--quiet", "--depth=2", past.top.as_uri(), str(past.top.parent / "shallow"))
+    code, out, err = run("simulate", "policy.yaml", "--repo", "shallow", *DAYS, "-o", "json")
+    assert (code, "the clone is shallow" in err) == (0, True)
+    found = json.loads(out)
+    assert (found["changes"], found["from"]) == (2, "2026-01-10T13:00:00+01:00")

@@ -268,21 +268,6 @@ def test_what_is_no_answer_of_kubectl(run: Run, text: str, words: str) -> None:
     assert words in ended.err
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        ("status - -f -", "standard input can be used for the policy or the objects, but not"),
-        # A variable that is not set: kubectl would ask whichever cluster is current.
-        ("status policy.yaml --context=", "must not be empty"),
-        ("status policy.yaml --kubeconfig=", "must not be empty"),
-    ],
-)
-def test_a_wrong_call(run: Run, call: str, words: str) -> None:
-    ended = run(*call.split())
-    assert ended.code == 2
-    assert words in ended.err
-
-
 @pytest.fixture
 def kubectl(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Put a program of that name on the PATH, which runs some lines of Bash."""
