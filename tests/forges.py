@@ -120,8 +120,8 @@ class Server:
             return f"/projects/{quote(self.repository, safe='')}/"
         return f"/repos/{self.repository}/"
 
-    def latest(self, sha: str, context: str = "krm-windows") -> dict[str, str]:
-        return [each for each in self.statuses[sha] if each["context"] == context][-1]
+    def latest(self, sha: str) -> dict[str, str]:
+        return self.statuses[sha][-1]
 
     def changed(self, _directory: Path, base: str, sha: str) -> frozenset[str]:
         """Return what a commit changes, in place of `krm_windows.system.git.changed`."""
@@ -233,28 +233,16 @@ class Server:
         return 404, {}, {"message": "Not Found"}
 
     def _of_commit(self, sha: str, what: str) -> list[Json] | Reply:
+        heads = [each.checks for each in self.pulls if each.sha == sha]
+        checks = [(name, state) for each in heads for name, state in each.items()]
         if what == "check-runs":
-            [pull] = [each for each in self.pulls if each.sha == sha]
-            runs = [_check_run(name, state) for name, state in pull.checks.items()]
+            runs = [_check_run(*each) for each in checks]
             return 200, {}, {"total_count": len(runs), "check_runs": runs}
         said = [self.said(each) for each in self.statuses.get(sha, [])]
         if self.kind == "gitea":
-            said += [self.said(each) for each in self._checks(sha)]
+            said += [self.said({"context": name, "state": state}) for name, state in checks]
         # GitLab gives the latest of each name, the others all, the newest first.
         return said if self.kind == "gitlab" else said[::-1]
-
-    def _of_pull(self, pull: Pull, what: str | None, body: Json) -> list[Json] | Reply:
-        if what is None:
-            return 200, {}, self.shape(pull)
-        if what == "merge":
-            return self._merge(pull, body)
-        return self._review(pull, what, body)
-
-    def _checks(self, sha: str) -> Iterator[dict[str, str]]:
-        for pull in self.pulls:
-            if pull.sha == sha:
-                for name, state in pull.checks.items():
-                    yield {"context": name, "state": state, "description": "", "target_url": ""}
 
     def _merge(self, pull: Pull, body: Json) -> Reply:
         sha = body.get("sha") or body.get("head_commit_id")
@@ -268,6 +256,11 @@ class Server:
         self.sent = body
         pull.state = "merged"
         return 200, {}, {"merged": True}
+
+    def _of_pull(self, pull: Pull, what: str | None, body: Json) -> list[Json] | Reply:
+        if what is None:
+            return 200, {}, self.shape(pull)
+        return self._merge(pull, body) if what == "merge" else self._review(pull, what, body)
 
     def _review(self, pull: Pull, what: str, body: Json) -> list[Json] | Reply:
         if what == "approvals":

@@ -154,23 +154,6 @@ def test_it_merges_what_is_scheduled(
     assert repository.states(other) == {CONTEXT: "success"}
 
 
-def test_a_change_that_cannot_be_merged_ends_the_run(
-    repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It conflicts with one that was merged before it; what comes behind is not tried."""
-    content = {"apps/web.yaml": "a: 1\n"}
-    numbers = [
-        repository.pull("one", content),
-        repository.pull("two", {"apps/web.yaml": "a: 2\n"}),
-        repository.pull("three", {"apps/c.yaml": ""}),
-    ]
-    for number in numbers:
-        repository.label(number, "window:week")
-    gate(OPEN, "merge: true", code=1)
-    assert [repository.is_merged(number) for number in numbers] == [True, False, False]
-    assert f"not tried, because #{numbers[1]} failed" in capsys.readouterr().out
-
-
 def test_a_push_before_the_merge_is_not_merged(
     repository: Repository,
     gate: Gate,

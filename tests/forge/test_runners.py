@@ -128,13 +128,15 @@ def event(fleet: Path, source: Source, environment: dict[str, str], tmp_path: Pa
 
 
 @pytest.fixture
-def server(fleet: Path) -> Iterator[Server]:
-    """GitHub, with a change that is gated and one that is not."""
-    with serving("github", *_pulls(fleet)) as found:
+def server(pulls: list[Pull]) -> Iterator[Server]:
+    """GitHub, with both changes."""
+    with serving("github", *pulls) as found:
         yield found
 
 
-def _pulls(fleet: Path) -> list[Pull]:
+@pytest.fixture
+def pulls(fleet: Path) -> list[Pull]:
+    """A change that is gated and one that is not."""
     pulls = []
     for number, path in enumerate(("apps/web.yaml", "docs/a.md"), 1):
         git(fleet, "switch", "--quiet", "--create", f"change-{number}")
@@ -234,12 +236,12 @@ def component(source: Source, command: str, arguments: str = "") -> tuple[str, d
 
 
 def test_the_component_for_gitlab(
-    fleet: Path, source: Source, environment: dict[str, str], tmp_path: Path
+    fleet: Path, pulls: list[Pull], source: Source, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """Included three times, as the example has it: a merge request, and the branch."""
     pipeline = tmp_path / "pipeline.yaml"
     pipeline.write_text(GITLAB.read_text().replace(PLACEHOLDER, source.commit))
-    with serving("gitlab", *_pulls(fleet)) as server:
+    with serving("gitlab", *pulls) as server:
         base = git(fleet, "rev-parse", "main").strip()
         variables = project(environment, source, server.address, base)
         git(fleet, "switch", "--quiet", "topic")
@@ -393,8 +395,9 @@ COMMANDS = {
 
 
 @pytest.fixture
-def trapped(fleet: Path, tmp_path: Path) -> Iterator[Pipe]:
+def trapped(fleet: Path, pulls: list[Pull], tmp_path: Path) -> Iterator[Pipe]:
     """The checkout of a change whose author has put everything into it that could be run."""
+    assert pulls  # They are committed before: what runs then is nobody's harm.
     git(fleet, "update-ref", "refs/remotes/origin/main", "main")
     edited(fleet, OPEN)
     with listening(tmp_path / "pipe") as pipe:
@@ -438,12 +441,17 @@ def test_the_action_runs_nothing_of_the_checkout(
     assert server.latest(sha)["state"] == "success"
 
 
-def test_the_component_runs_nothing_of_the_checkout(
-    trapped: Pipe, fleet: Path, source: Source, environment: dict[str, str], tmp_path: Path
+def test_the_component_runs_nothing_of_the_checkout(  # noqa: PLR0913, PLR0917 - fixtures
+    trapped: Pipe,
+    fleet: Path,
+    pulls: list[Pull],
+    source: Source,
+    environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """On GitLab likewise, where the shell of the job alone has the variables of the project."""
     path = spies(tmp_path / "bin", trapped, TOKEN, spare_top=True)
-    with serving("gitlab", *_pulls(fleet)) as server:
+    with serving("gitlab", *pulls) as server:
         base = git(fleet, "rev-parse", "main~1").strip()
         variables = project(hostile(environment, fleet, path), source, server.address, base)
         for command, arguments in COMMANDS.items():

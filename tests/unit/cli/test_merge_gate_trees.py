@@ -29,7 +29,7 @@ TARGETS = """\
     names: [keep]
   - kind: HelmRelease
     namespace: flux-system
-    names: [shop, web, artifact]
+    names: [shop, web]
 """
 GATING = POLICY.replace("metadata:\n", LOCAL, 1).replace(
     "  - kind: Kustomization\n    names: [apps]\n", TARGETS
@@ -112,20 +112,9 @@ subjects: [{kind: ServiceAccount, name: keep, namespace: flux-system}]
 """
 SOURCES = """\
 apiVersion: source.toolkit.fluxcd.io/v1
-kind: OCIRepository
-metadata: {name: artifact, namespace: flux-system}
-spec: {interval: 1m, url: oci://registry.example/a, ref: {tag: 1.0.0}}
----
-apiVersion: source.toolkit.fluxcd.io/v1
 kind: HelmRepository
 metadata: {name: charts, namespace: flux-system}
 spec: {interval: 1h, url: https://charts.example/}
-"""
-FROM = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: artifact, namespace: flux-system}
-spec: {interval: 10m, chartRef: {kind: OCIRepository, name: artifact}}
 """
 WEB = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -154,7 +143,6 @@ BASE = {
     "clusters/north/keep.yaml": KEEP,
     "clusters/north/rights.yaml": RIGHTS,
     "clusters/north/sources.yaml": SOURCES,
-    "clusters/north/from.yaml": FROM,
     "clusters/north/web.yaml": WEB,
     "clusters/north/space.yaml": SPACE,
     "clusters/north/definition.yaml": DEFINITION,
@@ -172,7 +160,7 @@ BASE = {
     "windows/policy.yaml": GATING,
 }
 FAR = "{o: {state: Open, starts: '2027-06-04', ends: '2027-06-05', reason: x}}"
-TARGETED = [f"clusters/north/{name}.yaml" for name in ("apps", "shop", "keep", "from", "web")]
+TARGETED = [f"clusters/north/{name}.yaml" for name in ("apps", "shop", "keep", "web")]
 # What a link leads to.
 LINK = "link:"
 OTHER = MAP.replace("web", "other")
@@ -186,7 +174,7 @@ WAITING: dict[str, dict[str, str | None]] = {
     "a patch from above": {
         "clusters/north/kustomization.yaml": """\
 resources: [sync.yaml, policy.yaml, apps.yaml, live.yaml, shop.yaml, data.yaml, keep.yaml,
-  rights.yaml, sources.yaml, from.yaml, web.yaml, space.yaml, definition.yaml]
+  rights.yaml, sources.yaml, web.yaml, space.yaml, definition.yaml]
 patches:
 - {patch: '[{"op": "replace", "path": "/spec/path", "value": "./live"}]', target: {name: apps}}
 """
@@ -259,9 +247,6 @@ patches:
     },
     "the source's suspend": {
         "clusters/north/sync.yaml": SYNC.replace("ref: {", "suspend: true, ref: {")
-    },
-    "an artifact of a registry": {
-        "clusters/north/sources.yaml": SOURCES.replace("tag: 1.0.0", "tag: 2.0.0")
     },
     "a repository of charts": {
         "clusters/north/sources.yaml": SOURCES.replace("charts.example", "evil.example")
@@ -357,7 +342,7 @@ def test_what_delivers_the_same_may_land(
     assert "changes nothing that a window gates" in said
 
 
-OWN = SOURCES.rpartition("---\n")[2].replace("name: charts", "name: own")
+OWN = SOURCES.replace("name: charts", "name: own")
 TOKENS = (DATA % ("token", 1)).replace("ConfigMap", "Secret")
 LABELLED = GATING.replace(
     "  - kind: Kustomization\n    names: [apps]\n",

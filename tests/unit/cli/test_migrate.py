@@ -1,6 +1,7 @@
 """`krm-windows migrate` as it is called."""
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -26,25 +27,20 @@ def fleet(tmp_path: Path) -> Path:
 def test_it_writes_a_policy_and_says_so(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where nothing is wrong, it exits 0 even with --strict, and no file of the fleet is lost."""
-    out = tmp_path / "deep/out"
-    assert main(["migrate", str(fleet), "--output-dir", str(out), "--strict"]) == ExitCode.FINE
-    assert [path.name for path in out.iterdir()] == ["windows-shop.yaml"]
-    assert capsys.readouterr().out.startswith("windows-shop.yaml: WindowPolicy flux-system/shop\n")
+    """Where nothing is wrong, it exits 0 even with --strict.
 
-
-def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(
-    fleet: Path, tmp_path: Path
-) -> None:
-    """Only this depends on the day on which it runs."""
-    main(["migrate", str(fleet), "--output-dir", str(tmp_path / "a")])
-    main(["migrate", str(fleet), "--output-dir", str(tmp_path / "b"), "--adopt-until", ADOPT_UNTIL])
-    dated, given = ((tmp_path / name / "windows-shop.yaml").read_text() for name in "ab")
-    assert f'  adoptUntil: "{ADOPT_UNTIL}"\n' in given
-    without = [
-        [line for line in text.splitlines() if "adoptUntil" not in line] for text in (dated, given)
-    ]
-    assert without[0] == without[1]
+    Suspensions are taken over for thirty days, or until a date: only this depends on the day.
+    """
+    texts = []
+    for out, until in (("deep/a", []), ("b", ["--adopt-until", ADOPT_UNTIL])):
+        call = ["migrate", str(fleet), "--output-dir", str(tmp_path / out), "--strict", *until]
+        assert main(call) == ExitCode.FINE
+        [file] = (tmp_path / out).iterdir()
+        said = f"{file.name}: WindowPolicy flux-system/shop\n"
+        assert capsys.readouterr().out.startswith(said)
+        texts.append(file.read_text())
+    [made] = re.findall("adoptUntil: (.*)", texts[0])
+    assert texts[1] == texts[0].replace(made, f'"{ADOPT_UNTIL}"')
 
 
 def test_the_commands_that_render_are_said(
@@ -53,7 +49,8 @@ def test_the_commands_that_render_are_said(
     """Nothing is rendered yet; once the steps are done, the commands do it."""
     fleet, out = tmp_path / "fleet", tmp_path / "out"
     shutil.copytree(REPOSITORY, fleet)
-    main(["migrate", str(fleet), "--output-dir", str(out)])
+    # What is wrong with the original is a warning.
+    assert main(["migrate", str(fleet), "--output-dir", str(out), "--strict"]) == ExitCode.ERROR
     _, _, said = capsys.readouterr().out.partition("not rendered yet, so not in force; ")
     commands = [line.strip() for line in said.splitlines()[1:]]
     assert [path.name for path in out.iterdir()] == ["window.yaml"]
@@ -78,6 +75,10 @@ def test_what_is_not_understood_fails(
         "other.yaml:20:15: [error] CronJob flux-system/third "
     )
     assert not (tmp_path / "out").exists()
+    (tmp_path / "empty").mkdir()
+    call = ["migrate", str(tmp_path / "empty"), "--output-dir", str(tmp_path / "out")]
+    assert main(call) == ExitCode.ERROR
+    assert "no policy was made: no CronJob at work" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

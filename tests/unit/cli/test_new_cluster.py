@@ -60,8 +60,6 @@ spec:
 """
 TOGETHER = "(delivered-together)"
 FLEET = POLICY + "  clusters: {prod: {}, test: {}}\n"
-
-
 SYNC = "clusters/prod/flux-system/gotk-sync.yaml"
 
 
@@ -101,11 +99,11 @@ def render(*options: str, policy: str = "policy.yaml", to: str = "clusters/prod/
     return main(["render", policy, "--output-dir", to, *options])
 
 
-def check_apart(windows: str, path: str, beside: str | None = None) -> None:
+def check_apart(windows: str, path: str) -> None:
     """Look for the Role of the other namespace where a Kustomization of its own has it."""
     assert namespaces(windows) <= {"flux-system", None}
     assert namespaces(f"{windows}/namespace-shop") == {"shop"}
-    (found,) = delivering(beside or windows)
+    (found,) = delivering(windows)
     assert found["metadata"]["namespace"] == "flux-system"
     assert found["spec"] == {
         "sourceRef": found["spec"]["sourceRef"],
@@ -173,34 +171,23 @@ def test_what_is_not_known_to_be_delivered_stays_together(
         (INSTANCE, "clusters/prod/week"),
         # Of an artifact that is a part of the repository.
         (ROOT.replace("./clusters/prod", "./prod").replace("Git", "OCI"), "prod/week"),
+        # Elsewhere, at the top of whichever repository, and not on this cluster.
+        (ROOT.replace("clusters/prod", "clusters/product"), None),
+        (ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"), None),
+        (f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n", None),
     ],
 )
-def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None:
-    """The Flux Kustomization of the innermost directory above the output."""
-    lay({SYNC: text})
-    assert render("--resources", "clusters/prod") == 0
-    check_apart("clusters/prod/week", path)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        # Elsewhere.
-        ROOT.replace("clusters/prod", "clusters/product"),
-        # The top of whichever repository.
-        ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"),
-        # On another cluster Flux does not run.
-        f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n",
-    ],
-)
-def test_what_does_not_deliver_it_is_not_taken(
-    text: str, capsys: pytest.CaptureFixture[str]
+def test_what_delivers_it_is_found_among_resources(
+    text: str, path: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The Flux Kustomization of the innermost directory above the output; or that is said."""
     lay({SYNC: text})
     if "name: x" in text:
         lay({"clusters/prod/apps.yaml": APPS.replace("name: flux-system}", "name: x}")})
     assert render("--resources", "clusters/prod") == 0
-    assert TOGETHER in capsys.readouterr().err
+    assert (TOGETHER in capsys.readouterr().err) is (path is None)
+    if path is not None:
+        check_apart("clusters/prod/week", path)
 
 
 def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:

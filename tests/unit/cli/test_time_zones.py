@@ -156,36 +156,6 @@ def test_calendars_and_differences_begin_with_each_clusters_own_day(
         assert calendar["until"].startswith(f"{day + timedelta(days=2)}T0")
 
 
-def test_a_time_without_an_offset_is_one_of_each_clusters_clock(
-    policy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    start = ("--from", "2026-12-20T09:00")
-    for calendar in said(capsys, "calendar", policy, "--all-clusters", *start):
-        assert calendar["from"].startswith("2026-12-20T09:00:00")
-
-
-def test_what_goes_on_beyond_the_days_has_no_end(
-    policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In no form: it is later, null, or said in words."""
-    new = tmp_path / "new.yaml"
-    long = "{state: Open, starts: 2026-11-25T00:00Z, ends: 2098-01-01, reason: r}"
-    new.write_text(f"{POLICY}  overrides:\n    long: {long}\n")
-    days = ("--cluster", "tokyo", "--from", "2026-11-25", "--days", "11")
-    change = said(capsys, "diff", policy, new, *days)["opens"][-1]
-    assert change["until"] is None
-    for form in ("text", "markdown"):
-        main(["diff", str(policy), str(new), *days, "-o", form])
-        out = capsys.readouterr().out
-        assert "later" in out
-        # The range ends there, and nothing closes.
-        assert "2026-12-06" not in out
-    calendar = said(capsys, "calendar", new, *days)
-    assert [each["closes"] for each in calendar["intervals"]] == [None]
-    main(["calendar", str(new), *days, "-o", "html"])
-    assert 'datetime="2026-12-06T' not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("command", ["state", "calendar", "explain"])
 def test_what_is_shown_without_a_cluster_says_so(
     command: str, policy: Path, capsys: pytest.CaptureFixture[str]

@@ -113,7 +113,7 @@ def test_zones_that_changed_are_zones() -> None:
     assert "Europe/Berlin" not in zone_changes.CHANGED
 
 
-@pytest.mark.parametrize("zone", mostly_slow(sorted(zone_changes.CHANGED), every=15))
+@pytest.mark.parametrize("zone", mostly_slow(sorted(zone_changes.CHANGED), every=40))
 def test_a_zone_that_changed_is_a_finding_of_kubectl(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,6 @@ from krm_windows.schedule.timeline import decide
 # In Berlin it is Wednesday, 12:00: open until Thursday, 17:00; after that closed until Monday.
 WEDNESDAY = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
 THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
-MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
 APPS = Reach(globs=("apps/*",))
 INFRA = Reach(globs=("infra/*",))
 EACH = [f"w{at}: {{opens: 'daily {at:02}:30', duration: 20m}}" for at in range(0, 24, 3)]
@@ -85,24 +84,6 @@ def passed(gate: MergeGate, at: datetime) -> list[Outcome]:
     return list(gate.run(lambda: at))
 
 
-def test_a_change_waits_for_the_window_of_what_it_touches() -> None:
-    """One that touches nothing gated does not; the status says why and until when."""
-    forge = forged(("apps/web.yaml", "README.md"), ("README.md",))
-    gate = MergeGate(forge, [policy()], forge.changed, "windows", "https://windows.test/")
-    passed(gate, THURSDAY)
-    closed = "closed until Mon 2026-12-21 08:00 Europe/Berlin: flux-system/week (no window is open)"
-    free = "changes nothing that a window gates"
-    link = "https://windows.test/"
-    assert forge.said == [
-        (f"{1:040x}", Status("windows", State.PENDING, closed, link)),
-        (f"{2:040x}", Status("windows", State.SUCCESS, free, link)),
-    ]
-    forge.said.clear()
-    passed(gate, MONDAY)
-    until = "open until Thu 2026-12-24 17:00 Europe/Berlin: flux-system/week (windows.office)"
-    assert [said for _, said in forge.said] == [Status("windows", State.SUCCESS, until, link)] * 2
-
-
 def test_a_change_that_touches_several_needs_all() -> None:
     night = policy(INFRA, windows="{night: {opens: daily 22:00, duration: 2h}}")
     forge = forged(("apps/web.yaml", "infra/dns.yaml"), ("infra/dns.yaml",), ("apps/x",))
@@ -136,18 +117,6 @@ def test_a_label_puts_a_change_under_a_policy() -> None:
         (False, State.SUCCESS),
         (False, State.SUCCESS),
     ]
-
-
-def test_closing_early_counts() -> None:
-    """A change that could not finish in the window waits for the next."""
-    forge = forged(("apps/a",))
-    gate = MergeGate(forge, [policy(closesEarly="30m")], forge.changed, "windows")
-    before = THURSDAY - timedelta(minutes=31)
-    found = [
-        gate.decide(gate.forge.change(1), at).state
-        for at in (before, THURSDAY - timedelta(minutes=30))
-    ]
-    assert found == [State.SUCCESS, State.PENDING]
 
 
 def test_files_that_are_not_all_known_may_be_gated() -> None:
@@ -195,17 +164,6 @@ def test_a_change_into_another_branch_is_none_of_ours() -> None:
     assert [sha for sha, _ in forge.said] == [second.sha]
     both = MergeGate(forge, [policy()], forge.changed, "windows", bases=frozenset({"main", "mine"}))
     assert [each.change.number for each in passed(both, THURSDAY)] == [1, 2]
-
-
-def test_a_change_that_gets_another_base_is_judged_anew() -> None:
-    forge = forged(("README.md",))
-    gate = MergeGate(forge, [policy()], forge.changed, "windows", bases=frozenset({"main", "mine"}))
-    [read] = forge.changes
-    moved = replace(read, base="mine")
-    assert gate.decide(moved, THURSDAY).may_land
-    forge.files[1] = frozenset({"apps/web.yaml"})
-    forge.changes = [read]
-    assert not gate.decide(read, THURSDAY).may_land
 
 
 def test_what_was_said_is_not_said_again() -> None:
@@ -269,7 +227,7 @@ def test_a_description_is_one_line_that_a_forge_takes() -> None:
     ],
 )
 def test_the_merge_gate_and_the_gate_in_the_cluster_say_the_same(fields: dict[str, str]) -> None:
-    """At a thousand instants, from the policy here and from the ConfigMap that is applied there."""
+    """At any instant, from the policy here and from the ConfigMap that is applied there."""
     answer = call(wire(config=spec(**fields)))
     [shipped] = [
         item["data"]["timetable.json"]
@@ -282,7 +240,7 @@ def test_the_merge_gate_and_the_gate_in_the_cluster_say_the_same(fields: dict[st
     random = Random(17)  # noqa: S311 - the same every time
     begins = datetime(2026, 9, 1, tzinfo=UTC)
     states = set()
-    for _ in range(1000):
+    for _ in range(400):
         at = begins + timedelta(seconds=random.randrange(365 * 24 * 3600))
         state = gate.decide(forge.changes[0], at).state
         assert (state is State.SUCCESS) is decide(in_cluster, at).open, at
