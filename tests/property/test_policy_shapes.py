@@ -1,11 +1,16 @@
 """Whatever shape is at whatever place of the API.
 
-Loading says what is wrong, and raises nothing.
+Loading says what is wrong, and raises nothing; the JSON Schema says the same, as far as it can.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 from catalogue import schema
 from effort import examples
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +19,7 @@ from hypothesis import strategies as st
 from krm_windows import krm
 from krm_windows.classes import load as classes
 from krm_windows.classes.model import ChangeClasses
+from krm_windows.krm.nodes import value
 from krm_windows.policy import load as policies
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result
@@ -31,10 +37,56 @@ CLASSES: dict[str, object] = {
     "classes": [{"name": "live"}, {"name": "windowed"}],
     "default": "live",
 }
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
+ROOT = Path(__file__).parents[2]
+# Whole policies and classes, in which one field is changed at a time.
+FULL = yaml.safe_load("""
+WindowPolicy:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows: {x: {opens: Mon 08:00, closes: Thu 17:00}}
+  freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: why}}
+  overrides: {x: {state: Open, ends: "2026-12-24", reason: why}}
+  hooks: {namespace: line, afterClose: {image: "a:1", env: [{name: A, value: b}]}}
+  clusters: {x: {windows: {x: {opens: Mon 09:00}}}}
+ChangeClasses:
+  classes: [{name: live}, {name: window}]
+  default: live
+  rules: [{class: window, kinds: [ConfigMap]}]
+  acknowledge: [{from: Deployment/shop/api, to: Namespace/shop, reason: why}]
+""")
+# What some field takes, or nearly does.
+VALUES: list[object] = [
+    *("Mon 08:00", "2nd Tue +2d 22:00", "12:00", "2026-12-20", "2026-12-24T20:00Z", "Mno", "90m"),
+    *("0m", "5m", "7m", "400d", "auto", "Open", "Closed", "Scheduled", "Allow", "Wait", "Gate"),
+    *("a-b", "A_b", "x" * 64, "a/b", "a/b/c", "v1", "example.org/v1", "spec.a", "status.a"),
+    *("python:3.13", "python:latest", f"p@sha256:{'0' * 64}", "Always", "true", "443", "64Mi"),
+    *("web-*", "a?", "ConfigMap", "Service.serving.knative.dev", "Deployment/*/web-*", "", " ", 7),
+    *(None, True, [], {}, "x", ["x"], [["x"]], {"a": "x"}, {"A_b": {"opens": "Mon 08:00"}}),
+]
+# What is wrong with a text, or with one text beside another: more than a schema can say.
+BEYOND_A_SCHEMA = re.compile(
+    "too-many|moment-.*|cron-.*|cronjob-shared|duration-syntax|end-(one-off|instant|order)"
+    "|ends-meet|time-zone|target-(duplicate|elsewhere|kind|cluster-scoped)|network-policy|cluster-unknown"
+    "|end-choice|outside-windows|target-(privileged|selector)|program-image|hook-value"
+    "|kubectl-field|hook-(namespace|none|rollback)|suspend-field|quantity-syntax|resources"
+    "|class-(duplicate|unknown)|rule-(empty|unreachable)"
+)
+# A name of two parts, where a number or a boolean stands for its text; a block of addresses; and
+# what a patch makes of the policy.
+BEYOND_ITS_PLACES = re.compile(
+    r"spec\.(formerNames.*|classes.*policy|network.*cidr|clusters.*)|.*env.*name|.*matchLabels"
+)
+# Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that
+# occurs twice.
+FIXTURES = [
+    path
+    for path in sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml"))
+    if "kind: ResourceList" not in path.read_text() and path.parent.name != "key-duplicate"
+]
 
 
-def paths(node: object, above: Path = ()) -> Iterator[Path]:
+def paths(node: object, above: Place = ()) -> Iterator[Place]:
     if not isinstance(node, Mapping):
         return
     yield above
@@ -44,7 +96,7 @@ def paths(node: object, above: Path = ()) -> Iterator[Path]:
     yield from paths(node.get("additionalProperties"), (*above, "x"))
 
 
-def put(document: object, path: Path, shape: object) -> object:
+def put(document: object, path: Place, shape: object) -> object:
     if not path:
         return shape
     step, rest = path[0], path[1:]
@@ -83,6 +135,42 @@ KINDS = {
         ("ChangeClasses", CLASSES, ChangeClasses),
     )
 }
+
+
+VALIDATORS = {
+    kind: jsonschema.Draft202012Validator(schema.json_schema(model))
+    for kind, model in (("WindowPolicy", WindowPolicy), ("ChangeClasses", ChangeClasses))
+}
+
+
+def agree(kind: str, document: object) -> None:
+    """Assert that schema and model give one verdict, but for what only the model can know."""
+    errors = [each for each in found(kind, document) if each.severity == "error"]
+    sayable = [
+        str(each)
+        for each in errors
+        if not BEYOND_A_SCHEMA.fullmatch(each.rule) and not BEYOND_ITS_PLACES.fullmatch(each.path)
+    ]
+    refused = [each.message for each in VALIDATORS[kind].iter_errors(document)]
+    assert errors or not refused, (refused[:3], document)
+    assert refused or not sayable, (sayable, document)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_schema_and_model_accept_the_same(kind: str) -> None:
+    """Whatever is at a place: `make test` asks some, all of them take half a minute."""
+    whole = {**KINDS[kind][0], "spec": FULL[kind]}
+    places = [path for path in KINDS[kind][1] if path[:1] == ("spec",)]
+    asked = list(product([("metadata", "name"), *places], VALUES))
+    for path, changed in asked[:: 1 if examples(100) == 100 else 61]:
+        agree(kind, put(whole, path, changed))
+
+
+def test_fixtures_of_the_rules() -> None:
+    """What the model takes the schema takes; what the schema refuses the model refuses."""
+    for fixture in FIXTURES:
+        for policy in krm.documents(fixture.read_bytes()):
+            agree("WindowPolicy", value(policy.node))
 
 
 @pytest.mark.slow
