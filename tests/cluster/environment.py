@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import yaml
 from lab.api import Api, ApiError, Object
-from lab.processes import HANG, pace
+from lab.processes import HANG, pace, run
 from lab.settings import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 
 from krm_windows.gate.annotations import HOLD, annotation
@@ -161,15 +161,11 @@ class Environment:
     def write(self, path: str, content: object) -> None:
         target = self.tree / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        several = isinstance(content, list)
-        text = (
-            yaml.safe_dump_all(content)
-            if several
-            else content
-            if isinstance(content, str)
-            else yaml.safe_dump(content)
-        )
-        target.write_text(text)
+        if isinstance(content, str):
+            target.write_text(content)
+        else:
+            dump = yaml.safe_dump_all if isinstance(content, list) else yaml.safe_dump
+            target.write_text(dump(content))
 
     def include(self, *names: str) -> None:
         self.listed.extend(name for name in names if name not in self.listed)
@@ -185,22 +181,14 @@ class Environment:
             ["commit", "--quiet", "--message", message],
             ["push", "--quiet", "origin", "main"],
         ):
-            done = subprocess.run(
-                ["git", *command],
-                cwd=self.tree,
-                capture_output=True,
-                text=True,
-                check=False,
-                env={**os.environ, **AUTHOR},
-            )
-            assert done.returncode == 0, f"git {command}: {done.stdout}{done.stderr}"
+            run("git", *command, cwd=self.tree, env={**os.environ, **AUTHOR})
 
     def release(self, version: str) -> None:
         self.write_version(version)
         self.commit(f"Release {version}")
 
     def write_version(self, version: str) -> None:
-        self.write("apps/app.yaml", _config_map("app", {"version": version}))
+        self.write("apps/app.yaml", config_map("app", version))
 
     def policy(
         self, spec: Spec = CLOSED, *options: str, name: str = "windows", commit: bool = True
@@ -218,33 +206,36 @@ class Environment:
             "interval": "12h",  # so that only the runs at the edges do what a test waits for
             "targets": [{"kind": "Kustomization", "names": [APPS]}],
         }
-        meta = {"name": name, "namespace": self.name}
-        document = {
-            "apiVersion": "krm-windows.dev/v1alpha1",
-            "kind": "WindowPolicy",
-            "metadata": meta,
-        }
-        return yaml.safe_dump({**document, "spec": {**whole, **spec}})
+        policy = self.object(
+            "krm-windows.dev/v1alpha1", "WindowPolicy", name, spec={**whole, **spec}
+        )
+        return yaml.safe_dump(policy)
 
-    def render(self, policy: str, output: str, *options: str) -> subprocess.CompletedProcess[str]:
-        command = [FUNCTION, "render", policy, "--output-dir", output, *options]
-        done = subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done
+    def render(self, policy: str, output: str, *options: str) -> None:
+        self.krm_windows("render", policy, "--output-dir", output, *options)
+
+    def krm_windows(self, *arguments: str | Path) -> str:
+        """Run the command in the repository, beside a kubectl, and return what it printed."""
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        return run(FUNCTION, *arguments, cwd=self.tree, env={**os.environ, "PATH": path})
+
+    def built(self, folder: str) -> str:
+        """Return what `kubectl kustomize` builds of a folder, with the function as a plugin."""
+        plugins = self.tree.parent / "plugins"
+        self.krm_windows("install", "--plugin-home", plugins)
+        own = {"KUSTOMIZE_PLUGIN_HOME": str(plugins), "HOME": str(self.tree.parent)}
+        command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", folder]
+        return run(*command, cwd=self.tree, env={"PATH": "/usr/bin:/bin", **own})
 
     # What is in the cluster
 
     def begin(self, *, apply: bool = True, **apps: object) -> None:
         self.write_version("1")
-        self.write("cluster/apps.yaml", self.kustomization(APPS, "./apps", **apps))
-        self.include("apps.yaml")
+        self.add("apps.yaml", self.kustomization(APPS, "./apps", **apps))
         self.commit("Begin")
         self.api.create("gitrepositories", self.name, self.source(PARENT))
-        self.api.create(
-            "kustomizations",
-            self.name,
-            self.kustomization(PARENT, "./cluster", targetNamespace=None),
-        )
+        fleet = self.kustomization(PARENT, "./cluster", targetNamespace=None)
+        self.api.create("kustomizations", self.name, fleet)
         if apply:
             self.eventually_applied("1")
 
@@ -323,9 +314,8 @@ class Environment:
     def annotated(
         self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations"
     ) -> bool:
-        return annotation(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get(
-            "annotations", {}
-        )
+        found = self.target(name, plural)["metadata"].get("annotations", {})
+        return annotation(f"{self.name}/{policy}") in found
 
     def closed(self, policy: str = "windows") -> bool:
         return self._state(policy) == (True, True)
@@ -353,21 +343,20 @@ class Environment:
         return eventually("apps is open", self.open)
 
     def head(self) -> str:
-        found = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True
-        )
-        return found.stdout.strip()
+        return run("git", "rev-parse", "HEAD", cwd=self.tree).strip()
 
     def suspend_delivery(self, *, suspend: bool = True) -> None:
-        self.api.patch(
-            "kustomizations", self.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux"
-        )
+        change = {"spec": {"suspend": suspend}}
+        self.api.patch("kustomizations", self.name, PARENT, change, manager="flux")
+
+    def pod_of_gate(self, policy: str = "windows") -> Object:
+        cron_job = self.api.get("cronjobs", self.name, f"{policy}-resync")
+        found: Object = cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        return found
 
     def run_as_look(self, name: str, program: str) -> None:
         """Run lines of Python in a Pod that is the gate's but for its command."""
-        found = self.api.get("cronjobs", self.name, "windows-resync")["spec"]["jobTemplate"][
-            "spec"
-        ]["template"]["spec"]
+        found = self.pod_of_gate()
         found["containers"][0]["command"] = ["python3", "-c", program]
         self.api.create("pods", self.name, {"metadata": {"name": name}, "spec": found})
 
@@ -375,11 +364,8 @@ class Environment:
     def run_beside(self, policy: str = "windows") -> Iterator[Callable[..., subprocess.Popen[str]]]:
         """The clock of a node cannot be turned here, that of one process can, by `faketime`."""
         volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
-        pod = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
-            "spec"
-        ]["template"]["spec"]
         with TemporaryDirectory() as folder:
-            for item in pod["volumes"][0]["configMap"]["items"]:
+            for item in self.pod_of_gate(policy)["volumes"][0]["configMap"]["items"]:
                 path = Path(folder, item["path"])
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(volume[item["key"]])
@@ -387,47 +373,33 @@ class Environment:
             Path(folder, "ca.crt").write_bytes((PKI / "ca.crt").read_bytes())
             server = {"KUBERNETES_SERVICE_HOST": API, "KUBERNETES_SERVICE_PORT": str(API_PORT)}
             command = [sys.executable, "-I", folder, "--account", folder]
-            environment = {**os.environ, **server}
-
-            def run(*starter: str) -> subprocess.Popen[str]:
-                everything = [*starter, *command]
-                return subprocess.Popen(
-                    everything, env=environment, stdout=subprocess.PIPE, text=True
-                )
-
-            yield run
+            yield lambda *starter: subprocess.Popen(
+                [*starter, *command],
+                env={**os.environ, **server},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
 
     def delivered(self) -> bool:
-        parent = self.api.get("kustomizations", self.name, PARENT)
-        return self.head() in parent.get("status", {}).get("lastAppliedRevision", "")
+        return self.head() in self.target(PARENT).get("status", {}).get("lastAppliedRevision", "")
 
     def eventually_delivered(self) -> float:
         return eventually("the commit is delivered", self.delivered)
 
     def waits(self, version: str, intervals: float = 2.2) -> None:
-        throughout(
-            intervals * INTERVAL, f"version {version} stays", lambda: self.version() == version
-        )
+        stays = f"version {version} stays"
+        throughout(intervals * INTERVAL, stays, lambda: self.version() == version)
 
     def kubectl(self, *arguments: str) -> str:
-        command = [BIN / "kubectl", "--kubeconfig", ADMIN, "--namespace", self.name, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        own = ("--kubeconfig", ADMIN, "--namespace", self.name)
+        return run(BIN / "kubectl", *own, *arguments)
 
     def shell(self, command: str) -> str:
         """`flux-system` is the test's namespace, and `flux` a stand-in (tests/cluster/cli/flux)."""
         path = os.pathsep.join([str(CLI), str(BIN), str(FUNCTION.parent), os.environ["PATH"]])
-        done = subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", command.replace("flux-system", self.name)],
-            cwd=self.tree,
-            env={**os.environ, "PATH": path, "KUBECONFIG": str(ADMIN)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        return done.stdout
+        here = {**os.environ, "PATH": path, "KUBECONFIG": str(ADMIN)}
+        words = command.replace("flux-system", self.name)
+        return run("bash", "-e", "-o", "pipefail", "-c", words, cwd=self.tree, env=here)
 
     def hold(self, name: str = APPS, plural: str = "kustomizations") -> str | None:
         return self.target(name, plural)["metadata"].get("annotations", {}).get(HOLD)
@@ -436,14 +408,12 @@ class Environment:
         """Have `fleet` reconcile, as `flux reconcile` does, and wait until it has."""
         for _ in range(times):
             asked = str(time.time_ns())
-            annotations = {"reconcile.fluxcd.io/requestedAt": asked}
-            patch = {"metadata": {"annotations": annotations}}
+            patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": asked}}}
             self.api.patch("kustomizations", self.name, PARENT, patch, manager="flux")
-            eventually("fleet has reconciled", partial(self._has_reconciled, asked))
+            eventually("fleet has reconciled", partial(self.has_reconciled, asked, PARENT))
 
-    def _has_reconciled(self, asked: str) -> bool:
-        status = self.target(PARENT).get("status", {})
-        return status.get("lastHandledReconcileAt") == asked
+    def has_reconciled(self, asked: str, name: str = APPS) -> bool:
+        return self.target(name).get("status", {}).get("lastHandledReconcileAt") == asked
 
     def ask(
         self, command: str, *options: str | Path, config: Path = ADMIN
@@ -497,13 +467,11 @@ def forget(env: Environment) -> None:
 
 def repository(name: str, tree: Path) -> None:
     bare = GIT / f"{name}.git"
-    for command in (
-        ["git", "init", "--quiet", "--bare", "--initial-branch=main", bare],
-        ["git", "init", "--quiet", "--initial-branch=main", tree],
-        ["git", "-C", tree, "remote", "add", "origin", bare],
-    ):
-        subprocess.run(command, check=True)
+    run("git", "init", "--quiet", "--bare", "--initial-branch=main", bare)
+    run("git", "init", "--quiet", "--initial-branch=main", tree)
+    run("git", "-C", tree, "remote", "add", "origin", bare)
 
 
-def _config_map(name: str, data: dict[str, str]) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+def config_map(name: str, version: str) -> Object:
+    metadata, data = {"name": name}, {"version": version}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}

@@ -1,9 +1,8 @@
 """Hooks with `onlyIf: Pending`: nobody is put into maintenance for nothing."""
 
-import subprocess
-
 from environment import CLOSED, OPEN, Environment, Spec, eventually
 from lab import origins
+from lab.processes import run
 from test_hooks import NOTE, Plant, plant, reconciles
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, fetched, installed
@@ -17,8 +16,7 @@ BRANCH = "released"
 def publish(env: Environment, version: str) -> None:
     """Commit a version of the application, and move the branch there that it is taken from."""
     env.release(version)
-    command = ["git", "push", "--quiet", "origin", f"main:{BRANCH}"]
-    subprocess.run(command, cwd=env.tree, check=True, capture_output=True)
+    run("git", "push", "--quiet", "origin", f"main:{BRANCH}", cwd=env.tree)
 
 
 def released(env: Environment) -> str:

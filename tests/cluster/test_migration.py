@@ -1,11 +1,10 @@
 """From CronJobs with kubectl to a policy, where no file has Flux's objects."""
 
 import shutil
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from environment import APPS, FUNCTION, PARENT, Environment, eventually, far_window
+from environment import APPS, PARENT, Environment, eventually, far_window
 
 CLUSTER = "clusters/site"
 
@@ -23,14 +22,6 @@ def cron_job(env: Environment, name: str, at: datetime, *, suspend: str) -> dict
         "jobTemplate": {"spec": {"template": template}},
     }
     return env.object("batch/v1", "CronJob", name, spec=spec)
-
-
-def krm_windows(env: Environment, *arguments: str | Path) -> str:
-    done = subprocess.run(
-        [FUNCTION, *arguments], cwd=env.tree, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> None:
@@ -52,8 +43,7 @@ def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> Non
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}}, manager="kubectl")
     migrated = tmp_path / "migrated"
     until = datetime.now(UTC) + timedelta(days=30)
-    report = krm_windows(
-        env,
+    report = env.krm_windows(
         "migrate",
         env.tree,
         "--output-dir",
@@ -64,13 +54,13 @@ def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> Non
     )
     assert "migrate-target-unseen" in report
     shutil.copytree(migrated, env.tree, dirs_exist_ok=True)
-    krm_windows(env, "render", "window.yaml", "--output-dir", f"{CLUSTER}/windows")
+    env.krm_windows("render", "window.yaml", "--output-dir", f"{CLUSTER}/windows")
     env.commit("Close by a policy")
     windows = env.kustomization("windows", f"./{CLUSTER}/windows", targetNamespace=None)
     env.api.create("kustomizations", env.name, windows)
     eventually("apps is closed", lambda: env.closed("window"))
-    krm_windows(env, "set", "window.yaml", "--patch", '{"spec": {"state": "Open"}}')
-    krm_windows(env, "render", "window.yaml", "--output-dir", f"{CLUSTER}/windows")
+    env.krm_windows("set", "window.yaml", "--patch", '{"spec": {"state": "Open"}}')
+    env.krm_windows("render", "window.yaml", "--output-dir", f"{CLUSTER}/windows")
     env.write_version("2")
     env.commit("Open")
     env.eventually_applied("2")

@@ -11,6 +11,7 @@ from shutil import copytree
 import pytest
 import yaml
 from environment import APPS, CLOSED, OPEN, Environment, eventually, sleep_until, throughout, window
+from lab.processes import LabError
 from test_policies import force
 from test_program import PROGRAMS, actuator
 
@@ -76,7 +77,7 @@ def test_what_the_old_policy_releases_stays_closed(env: Environment) -> None:
     eventually("it was asked", lambda: says(env, "left closed by another policy"))
     throughout(20, "the new policy holds it", lambda: env.closed("two"))
     env.waits("1")
-    with pytest.raises(AssertionError, match="two-policies"):
+    with pytest.raises(LabError, match="two-policies"):
         env.policy({**OPEN, "targets": kustomizations(APPS)}, name="two")
     env.policy({**CLOSED, "targets": kustomizations(INFRA)}, name="one", commit=False)
     env.policy({**OPEN, "targets": kustomizations(APPS)}, name="two")

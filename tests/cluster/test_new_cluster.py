@@ -1,24 +1,11 @@
 """An empty cluster comes up, with the windows of a target whose namespace a gated one creates."""
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from environment import (
-    APPS,
-    CLOSED,
-    FUNCTION,
-    INTERVAL,
-    PARENT,
-    Environment,
-    Object,
-    eventually,
-    throughout,
-)
-from lab.settings import BIN
+from environment import APPS, CLOSED, INTERVAL, PARENT, Environment, Object, eventually, throughout
 
 from krm_windows.gate.annotations import annotation
 
@@ -111,15 +98,7 @@ def closed(env: Environment, name: str) -> Callable[[], bool]:
 
 def check_repository(env: Environment) -> None:
     options = ["--clusters", "cluster", "--source", f"{env.name}/{PARENT}=.", "--no-cache"]
-    done = subprocess.run(
-        [FUNCTION, "check", "--repo", ".", *options],
-        cwd=env.tree,
-        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "no findings" in done.stdout, done.stdout + done.stderr
+    assert "no findings" in env.krm_windows("check", "--repo", ".", *options)
 
 
 @pytest.mark.long

@@ -1,9 +1,6 @@
 """The Kustomization that delivers the targets reconciles all the time."""
 
-import subprocess
-
-from environment import APPS, FUNCTION, INTERVAL, Environment, eventually, throughout
-from lab.settings import BIN
+from environment import APPS, INTERVAL, Environment, eventually, throughout
 
 
 def test_our_suspension_survives_the_parent(env: Environment) -> None:
@@ -42,7 +39,7 @@ def test_suspend_false_is_removed_by_the_function(env: Environment) -> None:
     env.write(
         "source/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["windows.yaml"]}
     )
-    env.write("cluster/built.yaml", built(env))
+    env.write("cluster/built.yaml", env.built("source"))
     env.leave_out("apps.yaml")
     env.include("built.yaml")
     env.commit("Build with the function")
@@ -58,17 +55,3 @@ def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> No
     env.policy()
     env.eventually_closed()
     throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
-
-
-def built(env: Environment) -> str:
-    plugins = env.tree.parent / "plugins"
-    subprocess.run([FUNCTION, "install", "--plugin-home", plugins], check=True, capture_output=True)
-    command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", env.tree / "source"]
-    environment = {
-        "KUSTOMIZE_PLUGIN_HOME": str(plugins),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(env.tree.parent),
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -167,6 +167,4 @@ def check(env: Environment) -> None:
     for command in (["fetch", "--quiet"], ["reset", "--quiet", "--hard", "origin/main"]):
         subprocess.run(["git", "-C", env.tree, *command], check=True)
     options = ["--output-dir", "cluster/windows", "--resources", "cluster", "--check"]
-    command = [FUNCTION, "render", "cluster/windows.yaml", *options]
-    done = subprocess.run(command, cwd=env.tree, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    env.krm_windows("render", "cluster/windows.yaml", *options)

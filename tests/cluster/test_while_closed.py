@@ -7,6 +7,7 @@ from environment import (
     SOURCE_INTERVAL,
     Environment,
     Object,
+    config_map,
     eventually,
     throughout,
 )
@@ -26,16 +27,6 @@ def ready(found: Object) -> tuple[str, str]:
 
 def secret(env: Environment, name: str, **values: str) -> None:
     env.api.create("secrets", env.name, {"metadata": {"name": name}, "stringData": values})
-
-
-def config_map(name: str, version: str) -> Object:
-    metadata = {"name": name}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": {"version": version},
-    }
 
 
 def test_secrets_drift_and_health_are_looked_at_when_it_opens(env: Environment) -> None:
