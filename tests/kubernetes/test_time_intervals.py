@@ -45,14 +45,9 @@ def config_map(policy: str) -> dict[str, str]:
 
 def configuration(intervals: list[dict[str, object]]) -> str:
     muted = {"receiver": "none", "mute_time_intervals": [each["name"] for each in intervals]}
-    return yaml.dump(
-        {
-            "route": {"receiver": "none", "routes": [muted]},
-            "receivers": [{"name": "none"}],
-            "time_intervals": intervals,
-        },
-        Dumper=yaml.CSafeDumper,
-    )
+    route = {"receiver": "none", "routes": [muted]}
+    whole = {"route": route, "receivers": [{"name": "none"}], "time_intervals": intervals}
+    return yaml.dump(whole, Dumper=yaml.CSafeDumper)
 
 
 @pytest.mark.slow
