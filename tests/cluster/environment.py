@@ -241,8 +241,23 @@ class Environment:
 
     def begin_closed(self, spec: Spec = CLOSED, **apps: object) -> None:
         self.begin(**apps)
+        self.closes(spec)
+
+    def closes(self, spec: Spec = CLOSED) -> None:
         self.policy(spec)
         self.eventually_closed()
+
+    def opens(self, spec: Spec = OPEN, version: str = "") -> None:
+        """Wait until a version that waited is applied, where one is named."""
+        self.policy(spec)
+        if version:
+            self.eventually_applied(version)
+        else:
+            self.eventually_open()
+
+    def delivers(self, spec: Spec = CLOSED) -> None:
+        self.policy(spec)
+        self.eventually_delivered()
 
     def account(self, name: str = "windows-gate") -> Api:
         """Return the API as an account of the namespace may use it."""

@@ -242,8 +242,7 @@ def test_former_names_are_kept_too(env: Environment) -> None:
     """The annotations of former names are the policy's own: nobody else may write them."""
     env.begin()
     former = f"{env.name}/before"
-    env.policy({**CLOSED, "formerNames": [former]})
-    env.eventually_closed()
+    env.closes({**CLOSED, "formerNames": [former]})
     old = rehearse(annotation(former))
     eventually("it is refused", lambda: refused(env.api, env, old) == CLOSED_BY)
     gate = env.account()
@@ -256,8 +255,7 @@ def test_the_gate_works_under_it(env: Environment) -> None:
     """A window opens and closes again, while Flux writes the status and delivers commits."""
     env.begin()
     opening = window(after=75)
-    env.policy({"windows": {"next": opening.spec}})
-    env.eventually_closed()
+    env.closes({"windows": {"next": opening.spec}})
     env.release("2")
     sleep_until(opening.opens)
     env.eventually_open()
@@ -272,8 +270,7 @@ def test_kubectl_works_under_it(env: Environment) -> None:
     """The actuator `Kubectl` closes and opens; its account is held as the gate's is."""
     env.begin()
     opening = window(after=75, length=4, zone=STEADY_ZONE)
-    env.policy(kubectl_policy(opening))
-    env.eventually_delivered()
+    env.delivers(kubectl_policy(opening))
     as_account = env.account()
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
     own = annotation(f"{env.name}/windows")

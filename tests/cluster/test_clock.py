@@ -33,8 +33,7 @@ def test_a_clock_that_is_ahead_opens_nothing(env: Environment) -> None:
     env.begin()
     opens = minute(200 * pace())
     opening = Window(opens, opens + timedelta(hours=1))
-    env.policy({"windows": {"next": opening.spec}, "events": True})
-    env.eventually_closed()
+    env.closes({"windows": {"next": opening.spec}, "events": True})
     sleep_until(opens - timedelta(seconds=AHEAD - 60))
     code, lines = run_at(env, AHEAD)
     assert since(opens) < 0, "the machine was too busy to run before the edge"

@@ -80,8 +80,7 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
     # Between the two the commit is fetched, which waits longer after each fetch that failed.
     opens = first.closes + timedelta(minutes=2 + 2 * pace())
     second = Window(opens, opens + timedelta(minutes=8))
-    env.policy({"windows": {"first": first.spec, "second": second.spec}})
-    env.eventually_closed()
+    env.closes({"windows": {"first": first.spec, "second": second.spec}})
     with no_uplink(env):
         sleep_until(first.opens)
         env.eventually_open()

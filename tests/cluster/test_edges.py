@@ -41,8 +41,7 @@ def test_both_edges_in_one_minute(env: Environment) -> None:
     env.begin()
     first = window()
     second = Window(first.closes, first.closes + (first.closes - first.opens))
-    env.policy({"windows": {"first": first.spec, "second": second.spec}})
-    env.eventually_closed()
+    env.closes({"windows": {"first": first.spec, "second": second.spec}})
     sleep_until(first.opens)
     env.eventually_open()
     sleep_until(first.closes - timedelta(seconds=3))
@@ -87,8 +86,7 @@ def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
     """It decided while it was open, is stopped before it writes, and goes on after the close."""
     env.begin()
     windows = [window(after=75 + 180 * turn) for turn in range(3)]
-    env.policy({"windows": {f"w{turn}": each.spec for turn, each in enumerate(windows)}})
-    env.eventually_closed()
+    env.closes({"windows": {f"w{turn}": each.spec for turn, each in enumerate(windows)}})
     for opening in windows:
         if caught := catch_runs(env, opening):
             break
@@ -170,8 +168,7 @@ def test_a_target_that_is_missing_is_named(env: Environment) -> None:
     """A run fails and names a target that does not exist."""
     env.begin()
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
-    env.policy({**CLOSED, "targets": targets})
-    env.eventually_closed()
+    env.closes({**CLOSED, "targets": targets})
     env.job("resync")
     eventually(
         "the log names it",

@@ -30,8 +30,7 @@ def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
     env.policy({"windows": {"later": far_window().spec, "now": now}})
     note("from the commit of an edit to its effect", env.eventually_open())
     env.eventually_applied("2")
-    env.policy()
-    env.eventually_closed()
+    env.closes()
 
 
 @pytest.mark.long
@@ -56,8 +55,7 @@ def test_an_override_opens_and_expires(env: Environment) -> None:
     env.begin_closed()
     ends = soon(90)
     urgent = {"state": "Open", "ends": wall(ends), "reason": "Patch the ingress"}
-    env.policy({**CLOSED, "overrides": {"urgent": urgent}})
-    env.eventually_open()
+    env.opens({**CLOSED, "overrides": {"urgent": urgent}})
     env.eventually_closed()
     env.eventually_says("closed")
 
@@ -69,8 +67,7 @@ def test_a_freeze_closes_and_ends(env: Environment) -> None:
     starts = soon(90)
     ends = starts + timedelta(minutes=pace())
     freeze = {"starts": wall(starts), "ends": wall(ends), "reason": "Year-end change freeze"}
-    env.policy({"outsideWindows": "Open", "freezes": {"soon": freeze}})
-    env.eventually_delivered()
+    env.delivers({"outsideWindows": "Open", "freezes": {"soon": freeze}})
     assert env.open()
     env.eventually_closed()
     assert "Year-end change freeze" in str(env.target()["metadata"]["annotations"])
@@ -81,14 +78,10 @@ def test_state_holds_by_hand(env: Environment) -> None:
     """`state` outranks the windows, in both directions; `Scheduled` hands back to them."""
     env.begin()
     always = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
-    env.policy({"state": "Closed", "windows": always})
-    env.eventually_closed()
-    env.policy({"state": "Scheduled", "windows": always})
-    env.eventually_open()
-    env.policy()
-    env.eventually_closed()
-    env.policy(OPEN)
-    env.eventually_open()
+    env.closes({"state": "Closed", "windows": always})
+    env.opens({"state": "Scheduled", "windows": always})
+    env.closes()
+    env.opens()
 
 
 def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
@@ -96,8 +89,7 @@ def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
-    env.policy({**CLOSED, "targets": targets})
-    env.eventually_delivered()
+    env.delivers({**CLOSED, "targets": targets})
     assert env.closed()
     throughout(1.5 * INTERVAL, "the parent is ready", lambda: readiness(env) != "False")
 

@@ -33,6 +33,5 @@ def test_wait_keeps_a_new_target_closed(env: Environment) -> None:
     eventually("it is there", lambda: env.api.find("kustomizations", env.name, APPS) is not None)
     env.eventually_closed()
     throughout(2 * INTERVAL, "nothing is applied", lambda: env.version() is None)
-    env.policy({**waiting, "state": "Open"})
-    env.eventually_open()
+    env.opens({**waiting, "state": "Open"})
     env.eventually_applied("1")

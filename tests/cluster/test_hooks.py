@@ -43,9 +43,25 @@ class Plant:
 
     def closed(self, **hooks: object) -> None:
         self.env.begin()
+        self.closes(**hooks)
+        self.env.release("2")
+
+    def closes(self, **hooks: object) -> None:
         self.policy(CLOSED, **hooks)
         self.env.eventually_closed()
-        self.env.release("2")
+
+    def opens(self, version: str = "", **hooks: object) -> None:
+        """Wait until a version that waited is applied, where one is named."""
+        self.policy(OPEN, **hooks)
+        if version:
+            self.env.eventually_applied(version)
+        else:
+            self.env.eventually_open()
+
+    @property
+    def calls(self) -> list[str]:
+        """What the external system was told, in order."""
+        return [word for word, _ in self.system.calls]
 
     def jobs(self) -> list[Object]:
         """Return the Jobs of hooks, the first created first."""
@@ -101,7 +117,7 @@ def test_maintenance_around_a_window(plant: Plant) -> None:
     assert system.maintenance
     eventually("out of maintenance", lambda: not system.maintenance)
     assert env.closed()
-    assert [word for word, _ in system.calls] == ["on", "off"]
+    assert plant.calls == ["on", "off"]
     assert [job["metadata"]["name"].rsplit("-", 2)[0] for job in plant.jobs()] == [
         "windows-before-open",
         "windows-after-close",
@@ -141,8 +157,7 @@ def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
     env.release("2")
     eventually("it waits for what is never ready", lambda: reconciles(env))
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
+    plant.closes(**hooks)
     eventually(
         "it reconciles no more, and nothing ran before",
         lambda: bool(system.calls) or not reconciles(env),
@@ -200,8 +215,7 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
     system = plant.system
     hooks = {"beforeOpen": system.hook("fail", onFailure="Continue")}
     plant.closed(**hooks)
-    plant.policy(OPEN, **hooks)
-    plant.env.eventually_applied("2")
+    plant.opens("2", **hooks)
     assert system.called("fail") == 1
     [job] = plant.jobs()
     assert job["status"]["failed"] == 1
@@ -271,13 +285,11 @@ def test_hooks_under_the_admission_policy(plant: Plant) -> None:
     env, system = plant.env, plant.system
     hooks = {"beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
     plant.closed(**hooks)
-    plant.policy(OPEN, **hooks)
-    env.eventually_applied("2")
+    plant.opens("2", **hooks)
     assert system.maintenance
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
+    plant.closes(**hooks)
     eventually("out of maintenance", lambda: not system.maintenance)
-    assert [word for word, _ in system.calls] == ["on", "off"]
+    assert plant.calls == ["on", "off"]
     assert not env.says("denied request")
 
 

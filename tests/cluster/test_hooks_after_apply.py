@@ -5,7 +5,7 @@ import json
 from environment import CLOSED, OPEN, Environment, Spec, eventually, throughout
 from lab import origins
 from test_hooks import Plant, plant
-from test_hooks_pending import begin, calls, ends_well, eventually_offered
+from test_hooks_pending import begin, ends_well, eventually_offered
 from test_sources import NAME, installed
 
 __all__ = ["plant"]
@@ -26,26 +26,24 @@ def test_a_change_is_checked(plant: Plant) -> None:
     env, system = plant.env, plant.system
     hooks = {"afterApply": system.hook("checked"), "afterClose": system.hook("off")}
     begin(plant, **hooks)
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
+    plant.opens(**hooks)
     ends_well(plant, "nothing-new")
-    assert calls(plant) == []
+    assert plant.calls == []
 
     eventually_offered(env, "2")
     env.eventually_applied("2")
     eventually("it is checked", lambda: bool(checks(plant)))
     ends_well(plant, "once-more")
-    assert (calls(plant), len(plant.jobs())) == (["checked"], 1)
+    assert (plant.calls, len(plant.jobs())) == (["checked"], 1)
     assert env.open()
 
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
-    eventually("the hook after closing has run", lambda: calls(plant) == ["checked", "off"])
+    plant.closes(**hooks)
+    eventually("the hook after closing has run", lambda: plant.calls == ["checked", "off"])
 
 
 def checks(plant: Plant) -> list[str]:
     ends_well(plant, f"check-{len(plant.env.api.items('jobs', plant.env.name))}")
-    return calls(plant)
+    return plant.calls
 
 
 def test_a_change_that_is_not_well(plant: Plant) -> None:
@@ -78,17 +76,17 @@ def test_a_change_that_is_not_well(plant: Plant) -> None:
     plant.run("again")
     eventually("the run fails", lambda: plant.ended("again") == "Failed")
     throughout(5, "version 2 stays", lambda: env.version() == "2")
-    assert calls(plant) == ["on", "fail", "undo"]
+    assert plant.calls == ["on", "fail", "undo"]
 
     mended = {**hooks, "afterApply": system.hook("checked")}
     plant.policy(opened, **mended)
     env.eventually_applied("3")
     eventually("Flux is done", lambda: is_ready(env))
     ends_well(plant, "corrected")
-    assert calls(plant) == ["on", "fail", "undo", "on", "checked"]
+    assert plant.calls == ["on", "fail", "undo", "on", "checked"]
     plant.policy(closed, **mended)
     env.eventually_closed()
-    eventually("out of maintenance", lambda: calls(plant)[-1] == "off")
+    eventually("out of maintenance", lambda: plant.calls[-1] == "off")
 
 
 def names(plant: Plant) -> list[str]:
@@ -113,12 +111,10 @@ def test_a_failure_at_the_close(plant: Plant) -> None:
     }
     begin(plant, **hooks)
     eventually_offered(env, "2")
-    plant.policy(OPEN, **hooks)
-    env.eventually_applied("2")
-    assert calls(plant) == ["on"]
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
-    eventually("all has run", lambda: calls(plant) == ["on", "fail", "undo", "off"])
+    plant.opens("2", **hooks)
+    assert plant.calls == ["on"]
+    plant.closes(**hooks)
+    eventually("all has run", lambda: plant.calls == ["on", "fail", "undo", "off"])
     assert env.closed()
     eventually("that is noted", lambda: noted(env)["stage"] == "Closed")
     ends_well(plant, "once-more")
@@ -143,4 +139,4 @@ def test_a_release_is_checked(plant: Plant) -> None:
     assert env.suspended(NAME, "helmreleases")
     origins.publish_chart(env.name, "1.0.0", "2.0.0", "3.0.0")
     throughout(10, "2.0.0 stays", lambda: env.version(origins.CHART) == "2.0.0")
-    assert calls(plant) == ["fail", "undo"]
+    assert plant.calls == ["fail", "undo"]

@@ -33,8 +33,7 @@ def eventually_offered(env: Environment, version: str) -> None:
 def begin(plant: Plant, **hooks: object) -> None:
     """Begin closed, with nothing new, and the target reconciled as it is."""
     start(plant)
-    plant.policy(CLOSED, **hooks)
-    plant.env.eventually_closed()
+    plant.closes(**hooks)
 
 
 def start(plant: Plant, **apps: object) -> None:
@@ -50,10 +49,6 @@ def start(plant: Plant, **apps: object) -> None:
 def around(plant: Plant) -> Spec:
     system = plant.system
     return {"onlyIf": "Pending", "beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
-
-
-def calls(plant: Plant) -> list[str]:
-    return [word for word, _ in plant.system.calls]
 
 
 def ends_well(plant: Plant, name: str) -> None:
@@ -72,35 +67,30 @@ def test_nothing_runs_for_nothing(plant: Plant) -> None:
     """A commit that comes while open starts no Job late; one that waits starts both."""
     env, hooks = plant.env, around(plant)
     begin(plant, **hooks)
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
+    plant.opens(**hooks)
     ends_well(plant, "while-open")
     assert not plant.jobs()
 
     eventually_offered(env, "2")
     env.eventually_applied("2")
     ends_well(plant, "after-a-commit")
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
+    plant.closes(**hooks)
     ends_well(plant, "while-closed")
-    assert (plant.jobs(), calls(plant)) == ([], [])
+    assert (plant.jobs(), plant.calls) == ([], [])
 
     eventually_offered(env, "3")
     assert env.version() == "2"
-    plant.policy(OPEN, **hooks)
-    env.eventually_applied("3")
+    plant.opens("3", **hooks)
     assert plant.system.maintenance
     ends_well(plant, "once-more")
-    assert (len(plant.jobs()), calls(plant)) == (1, ["on"])
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
-    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+    assert (len(plant.jobs()), plant.calls) == (1, ["on"])
+    plant.closes(**hooks)
+    eventually("out of maintenance", lambda: plant.calls == ["on", "off"])
 
     ends_well(plant, "closed-again")
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
+    plant.opens(**hooks)
     ends_well(plant, "open-again")
-    assert calls(plant) == ["on", "off"]
+    assert plant.calls == ["on", "off"]
 
 
 def test_an_edited_target_is_a_change(plant: Plant) -> None:
@@ -108,18 +98,15 @@ def test_an_edited_target_is_a_change(plant: Plant) -> None:
     env, hooks = plant.env, around(plant)
     begin(plant, **hooks)
     edit(env, "north")
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
-    assert calls(plant) == ["on"]
+    plant.opens(**hooks)
+    assert plant.calls == ["on"]
     eventually("the edit is applied", lambda: is_reconciled(env))
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
-    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+    plant.closes(**hooks)
+    eventually("out of maintenance", lambda: plant.calls == ["on", "off"])
 
     env.api.patch("gitrepositories", env.name, BRANCH, {"spec": {"suspend": True}}, manager="flux")
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
-    assert calls(plant) == ["on", "off", "on"]
+    plant.opens(**hooks)
+    assert plant.calls == ["on", "off", "on"]
     assert any("is suspended" in str(line.get("pending")) for line in env.log())
 
 
@@ -153,8 +140,7 @@ def closes_in_the_middle(plant: Plant, version: str, **hooks: object) -> None:
     publish(env, version)
     env.eventually_applied(version)
     eventually("it is being reconciled", lambda: reconciles(env))
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
+    plant.closes(**hooks)
     assert reconciles(env)
     well = {"metadata": {"annotations": {"well": version}}}
     env.api.patch("configmaps", env.name, "app", well)
@@ -170,17 +156,15 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
         "the policy is there", lambda: "MayOpen" in str(env.api.items("configmaps", env.name))
     )
     closes_in_the_middle(plant, "2", **hooks)
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
+    plant.opens(**hooks)
     eventually("what was opened is reconciled", lambda: is_reconciled(env))
-    assert (plant.jobs(), calls(plant)) == ([], [])
+    assert (plant.jobs(), plant.calls) == ([], [])
 
     closes_in_the_middle(plant, "3", **hooks)
     edit(env, "north", **WAITING)
     assert since_ready(env) == 1
-    plant.policy(OPEN, **hooks)
-    env.eventually_open()
-    assert calls(plant) == ["on"]
+    plant.opens(**hooks)
+    assert plant.calls == ["on"]
     assert any("has changed since it was closed" in str(line.get("pending")) for line in env.log())
 
 
@@ -217,7 +201,7 @@ def test_a_release_with_nothing_new(plant: Plant) -> None:
     opens()
     eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
     closes()
-    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+    eventually("out of maintenance", lambda: plant.calls == ["on", "off"])
 
     [repository, release] = [env.target(NAME, "helmrepositories"), env.target(NAME, "helmreleases")]
     spec = {key: value for key, value in release["spec"].items() if key != "suspend"}
@@ -233,7 +217,7 @@ def test_a_release_with_nothing_new(plant: Plant) -> None:
         lambda: "values" in env.target(NAME, "helmreleases")["spec"],
     )
     opens()
-    assert calls(plant) == ["on", "off", "on"]
+    assert plant.calls == ["on", "off", "on"]
 
 
 def test_the_right_to_read_sources(plant: Plant) -> None:

@@ -21,8 +21,7 @@ def test_kubectl_opens_and_closes(env: Environment) -> None:
     """The edges patch, as a manager that the parent does not take back."""
     env.begin()
     opening = window(after=70, length=3, zone=STEADY_ZONE)
-    env.policy(kubectl_policy(opening))
-    env.eventually_delivered()
+    env.delivers(kubectl_policy(opening))
     env.job("close", "windows-close-next")
     eventually("apps is closed", env.suspended)
     env.release("2")
@@ -42,18 +41,15 @@ def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
     far = far_window(STEADY_ZONE)
     windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()
-    env.policy(windows)
-    env.eventually_closed()
-    env.policy(kubectl_policy(far))
-    env.eventually_delivered()
+    env.closes(windows)
+    env.delivers(kubectl_policy(far))
     throughout(10, "apps stays closed", env.closed)
     env.job("open", "windows-open-next")
     eventually("apps is resumed", lambda: not env.suspended())
     assert env.annotated()
     env.policy(windows)
     env.eventually_says("closed again: a person had resumed it")
-    env.policy({**windows, "state": "Open"})
-    env.eventually_open()
+    env.opens({**windows, "state": "Open"})
 
 
 def test_from_kubectl_to_gate_while_closed(env: Environment) -> None:
@@ -61,11 +57,9 @@ def test_from_kubectl_to_gate_while_closed(env: Environment) -> None:
     far = far_window(STEADY_ZONE)
     windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()
-    env.policy(kubectl_policy(far))
-    env.eventually_delivered()
+    env.delivers(kubectl_policy(far))
     env.job("close", "windows-close-next")
     eventually("apps is closed", env.suspended)
     env.policy({**windows, "state": "Open"})
     env.eventually_says("left closed by a person")
-    env.policy({**windows, "state": "Open", "adoptUntil": wall(minute(3600), STEADY_ZONE)})
-    env.eventually_open()
+    env.opens({**windows, "state": "Open", "adoptUntil": wall(minute(3600), STEADY_ZONE)})

@@ -22,8 +22,7 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
     """It is closed again for the next commit."""
     env.begin()
     opening = window(after=75)
-    env.policy({"windows": {"next": opening.spec}})
-    env.eventually_closed()
+    env.closes({"windows": {"next": opening.spec}})
     env.release("2")
     env.waits("1")
     sleep_until(opening.opens)

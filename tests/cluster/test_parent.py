@@ -52,6 +52,5 @@ def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> No
     ignore = {"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}
     env.begin(suspend=False)
     env.api.patch("kustomizations", env.name, "fleet", {"spec": {"ignore": [ignore]}})
-    env.policy()
-    env.eventually_closed()
+    env.closes()
     throughout(2.2 * INTERVAL, "apps stays closed", env.closed)

@@ -38,8 +38,7 @@ def test_a_commit_is_pending(env: Environment) -> None:
     assert [each["subject"] for each in found["commits"]][:1] == ["Release 2"]
     assert found["objects"] == [{"change": "changed", "object": f"ConfigMap {env.name}/app"}]
     assert env.version() == "1"
-    env.policy(OPEN)
-    env.eventually_applied("2")
+    env.opens(version="2")
     eventually_gone(env)
 
 
@@ -51,8 +50,7 @@ def test_an_artifact_is_pending(env: Environment) -> None:
     source = env.object("source.toolkit.fluxcd.io/v1", origin.kind, NAME, spec=spec)
     env.add("source.yaml", source)
     env.begin(sourceRef={"kind": origin.kind, "name": NAME})
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.closes()
     before = pending(env)
     assert (before["pending"], before["source"]) == (False, f"OCIRepository {env.name}/{NAME}")
     origins.push(env.name, "latest", {"apps/app.yaml": app("2")})
@@ -65,8 +63,7 @@ def test_an_artifact_is_pending(env: Environment) -> None:
     commits = found["applied"]["commit"], found["offered"]["commit"]
     assert all(commits)
     assert commits[0] != commits[1]
-    env.policy(OPEN)
-    env.eventually_applied("2")
+    env.opens(version="2")
     eventually_gone(env)
 
 

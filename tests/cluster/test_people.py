@@ -50,8 +50,7 @@ def test_a_hold_set_while_closed_is_kept(env: Environment) -> None:
     """It stays shut through a window, and opens in the next run after the hold is released."""
     env.begin()
     opening = window(length=3)
-    env.policy({"interval": "1m", "windows": {"next": opening.spec}})
-    env.eventually_closed()
+    env.closes({"interval": "1m", "windows": {"next": opening.spec}})
     env.shell(HOLD_IT)
     env.reconcile_delivery()
     assert env.hold()
@@ -67,8 +66,7 @@ def test_a_hold_set_while_closed_is_kept(env: Environment) -> None:
 def test_a_hold_of_an_open_target(env: Environment) -> None:
     """A release while the policy is closed lets nothing in: what waits is not applied."""
     env.begin()
-    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
-    env.eventually_delivered()
+    env.delivers({"interval": "1m", "outsideWindows": "Open", "windows": {}})
     env.shell(HOLD_IT)
     env.release("2")
     env.reconcile_delivery()
@@ -80,16 +78,14 @@ def test_a_hold_of_an_open_target(env: Environment) -> None:
     env.reconcile_delivery()
     env.waits("1", intervals=1.2)
     assert env.closed()
-    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
-    env.eventually_open()
+    env.opens({"interval": "1m", "outsideWindows": "Open", "windows": {}})
     env.eventually_applied("2")
 
 
 def test_a_hold_by_plain_kubectl(env: Environment) -> None:
     """What people do by the kubectl that they have: without the page's field manager it is lost."""
     env.begin()
-    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
-    env.eventually_delivered()
+    env.delivers({"interval": "1m", "outsideWindows": "Open", "windows": {}})
     env.kubectl("annotate", "kustomization", APPS, f"{HOLD}=anna: the press is being repaired")
     env.reconcile_delivery()
     assert env.hold() is None
@@ -119,8 +115,7 @@ def test_what_nobody_gates(env: Environment) -> None:
 def test_flux_suspend_and_resume(env: Environment) -> None:
     """As the flux CLI does it, on a target that Flux delivers: both last."""
     env.begin()
-    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
-    env.eventually_delivered()
+    env.delivers({"interval": "1m", "outsideWindows": "Open", "windows": {}})
     [suspend] = proposed.commands(PAGE, "flux suspend")
     [resume] = proposed.commands(PAGE, "flux resume")
     env.shell(suspend)
@@ -144,8 +139,7 @@ def test_suspending_the_parent_changes_nothing(env: Environment) -> None:
     """The Jobs are in the cluster: they go on where nothing is delivered any more."""
     env.begin()
     opening = window()
-    env.policy({"windows": {"next": opening.spec}})
-    env.eventually_closed()
+    env.closes({"windows": {"next": opening.spec}})
     env.suspend_delivery()
     sleep_until(opening.opens)
     env.eventually_open()

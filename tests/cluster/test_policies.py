@@ -54,8 +54,7 @@ def test_one_name_in_two_namespaces(env: Environment, neighbour: Environment) ->
         each.policy(CLOSED)
     for each in (env, neighbour):
         each.eventually_closed()
-    env.policy(OPEN)
-    env.eventually_open()
+    env.opens()
     throughout(10, "the neighbour stays closed", neighbour.closed)
 
 
@@ -65,8 +64,7 @@ def test_one_policy_for_two_namespaces(env: Environment, neighbour: Environment)
         each.begin()
     elsewhere = {"kind": "Kustomization", "names": [APPS], "namespace": neighbour.name}
     targets = [{"kind": "Kustomization", "names": [APPS]}, elsewhere]
-    env.policy({**CLOSED, "crossNamespaceTargets": "Allow", "targets": targets})
-    env.eventually_closed()
+    env.closes({**CLOSED, "crossNamespaceTargets": "Allow", "targets": targets})
     eventually("the neighbour's is closed", neighbour.suspended)
     role = neighbour.api.items("roles", neighbour.name)[0]
     assert role["rules"][0]["resourceNames"] == [APPS]

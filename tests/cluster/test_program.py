@@ -43,7 +43,7 @@ def test_a_window_with_the_program_in(plant: Plant, program: str) -> None:
     assert not system.calls
     sleep_until(opening.opens)
     env.eventually_applied("2")
-    assert [word for word, _ in system.calls] == ["on"]
+    assert plant.calls == ["on"]
     eventually("it is reported", lambda: "WindowOpened" in reasons(env))
     sleep_until(opening.closes)
     env.eventually_closed()
@@ -60,12 +60,10 @@ def test_the_program_moves_while_closed(env: Environment, after: str) -> None:
     [before] = {*PROGRAMS} - {after}
     env.begin_closed({**CLOSED, "actuator": actuator(before)})
     env.release("2")
-    env.policy({**CLOSED, "actuator": actuator(after)})
-    env.eventually_delivered()
+    env.delivers({**CLOSED, "actuator": actuator(after)})
     throughout(20, "it stays closed", env.closed)
     eventually("the ConfigMap of the other is gone", lambda: len(list(config_maps(env))) == 1)
     env.waits("1", intervals=1)
     assert not [line for line in env.log() if line.get("action") == "Opened"]
-    env.policy({**OPEN, "actuator": actuator(after)})
-    env.eventually_applied("2")
+    env.opens({**OPEN, "actuator": actuator(after)}, "2")
     env.eventually_open()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import pytest
-from environment import CLOSED, OPEN, Environment, Spec, eventually
+from environment import CLOSED, Environment, Spec, eventually
 from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.settings import REGISTRY_PORT
@@ -95,8 +95,7 @@ def test_runs_fit_a_quota(env: Environment) -> None:
     set_quota(env, {**limits, **requests})
     eventually("it is in force", lambda: "must specify limits.cpu" in refusal(env.api, env.name))
     env.begin()
-    env.policy(closing())
-    env.eventually_closed()
+    env.closes(closing())
     eventually_ran(env)
     assert status(env)[0] == 0
 
@@ -113,8 +112,7 @@ def test_runs_fit_a_limit_range(env: Environment) -> None:
     }
     set_limits(env.api, env.name, bounds, {"type": "Pod", "max": LIMITS})
     env.begin()
-    env.policy(closing())
-    env.eventually_closed()
+    env.closes(closing())
     eventually_ran(env)
     pods = env.api.items(
         "pods", env.name, labelSelector=f"krm-windows.dev/policy={env.name}.windows"
@@ -138,13 +136,11 @@ def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
     }
     set_limits(env.api, env.name, bounds)
     env.begin()
-    env.policy(closing())
-    env.eventually_delivered()
+    env.delivers(closing())
     said = eventually_named(env, "limit range")
     assert "minimum memory usage per Container is 128Mi" in said["message"]
     requests = {"cpu": "50m", "memory": "128Mi"}
-    env.policy(closing(actuator={"resources": {"requests": requests, "limits": {"cpu": "500m"}}}))
-    env.eventually_closed()
+    env.closes(closing(actuator={"resources": {"requests": requests, "limits": {"cpu": "500m"}}}))
     eventually_ran(env)
     assert status(env)[0] == 0
 
@@ -157,8 +153,7 @@ def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
     eventually(
         "the quota is in force", lambda: "exceeded quota: bounds" in refusal(env.api, env.name)
     )
-    env.policy(closing())
-    env.eventually_delivered()
+    env.delivers(closing())
     said = eventually_named(env, "quota")
     assert said["message"].startswith("FailedCreate")
     assert "exceeded quota: bounds" in said["message"]
@@ -171,8 +166,7 @@ def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
 def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
     """By the Pod, or by what the kubelet says of it."""
     env.begin()
-    env.policy(closing(actuator={"image": NOWHERE}))
-    env.eventually_delivered()
+    env.delivers(closing(actuator={"image": NOWHERE}))
     said = eventually_named(env, "image")
     assert said["by"].startswith("Pod windows-")
 
@@ -181,8 +175,7 @@ def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
 def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
     """Two runs of one CronJob wait for an image that is nowhere; the third has one."""
     env.begin()
-    env.policy(closing(actuator={"image": NOWHERE}))
-    env.eventually_delivered()
+    env.delivers(closing(actuator={"image": NOWHERE}))
     eventually("two runs of one CronJob wait side by side", lambda: len(stuck(env)) > 1)
     assert env.open()
     env.suspend_delivery()
@@ -265,7 +258,7 @@ def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
 
 def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
     """However they are spelled, the admission policy lets their Jobs pass, and no others."""
-    env, system = plant.env, plant.system
+    system = plant.system
     opening = {
         "requests": {"cpu": 0.25, "memory": "0.125Gi"},
         "limits": {"cpu": "1.50", "memory": "1024Mi"},
@@ -279,10 +272,8 @@ def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
         "afterClose": system.hook("off", resources=ending),
     }
     plant.closed(**hooks)
-    plant.policy(OPEN, **hooks)
-    env.eventually_applied("2")
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
+    plant.opens("2", **hooks)
+    plant.closes(**hooks)
     eventually("out of maintenance", lambda: system.called("off") == 1)
     assert [container(job)["resources"] for job in plant.jobs()] == [
         {

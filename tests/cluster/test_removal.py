@@ -49,8 +49,7 @@ def test_what_is_removed_while_open_goes(env: Environment) -> None:
     """The first way: while the policy is open, by a window or an override."""
     env.begin_closed(CLOSED)
     override = {"state": "Open", "ends": "2099-01-01", "reason": "To remove apps"}
-    env.policy({**CLOSED, "overrides": {"removal": override}})
-    env.eventually_open()
+    env.opens({**CLOSED, "overrides": {"removal": override}})
     remove(env, "apps.yaml")
     # Flux deletes what it applied first, and lets the Kustomization go after it.
     eventually("apps is gone", gone(env, "kustomizations", APPS))
@@ -66,8 +65,7 @@ def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
     throughout(INTERVAL, "what it applied stays", lambda: env.version() == "1")
     env.policy(OPEN)
     eventually("what it applied is gone", gone(env, "configmaps", "app"))
-    env.policy(CLOSED)
-    env.eventually_closed()
+    env.closes(CLOSED)
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
 

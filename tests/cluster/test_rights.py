@@ -144,8 +144,7 @@ def test_pod_security_restricted_admits_every_pod(env: Environment) -> None:
         **CLOSED,
         "freezes": {"day": {"starts": "2030-01-01", "ends": "2030-01-01", "reason": "x"}},
     }
-    env.policy(opened)
-    env.eventually_closed()
+    env.closes(opened)
     names = [found["metadata"]["name"] for found in env.api.items("cronjobs", env.name)]
     own = {"windows-open-later", "windows-close-later", "windows-resync"}
     edges = {name for name in names if name.startswith("windows-edge-utc-")}

@@ -83,8 +83,7 @@ def test_other_sources_wait(env: Environment, origin: Origin) -> None:
     env.api.delete("configmaps", env.name, "app")
     env.eventually_applied("1")
     throughout(INTERVAL, "version 1 stays", lambda: env.version() == "1")
-    env.policy({**OPEN, "targets": targets})
-    env.eventually_applied("2")
+    env.opens({**OPEN, "targets": targets}, "2")
 
 
 def test_a_release_waits(env: Environment) -> None:

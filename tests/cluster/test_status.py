@@ -39,8 +39,7 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
 def test_a_first_apply_is_as_desired(env: Environment) -> None:
     """A target that was never applied is open, and should be."""
     env.begin(apply=False, dependsOn=[{"name": "never"}])
-    env.policy()
-    env.eventually_delivered()
+    env.delivers()
     code, found, _ = status(env)
     assert (code, row(found)) == (0, ("open", "open", None))
 
@@ -48,8 +47,7 @@ def test_a_first_apply_is_as_desired(env: Environment) -> None:
 def test_a_patch_that_is_denied_is_the_reason(env: Environment) -> None:
     """The apply Job ends well whatever it could not do, and there was no other run yet."""
     env.begin()
-    env.policy({"outsideWindows": "Open", "windows": {}})
-    env.eventually_delivered()
+    env.delivers({"outsideWindows": "Open", "windows": {}})
     env.suspend_delivery()
     env.policy(commit=False)
     narrow = env.tree / "cluster/windows/role_windows-gate.yaml"

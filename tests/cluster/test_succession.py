@@ -59,8 +59,7 @@ def test_what_hand_written_cron_jobs_closed_is_adopted(env: Environment) -> None
     """`adoptUntil`: until then a suspension without the annotation is ours, and is opened."""
     env.begin()
     env.shell(f"flux suspend kustomization {APPS} -n flux-system")
-    env.policy({**OPEN, "adoptUntil": wall(minute(3600))})
-    env.eventually_open()
+    env.opens({**OPEN, "adoptUntil": wall(minute(3600))})
 
 
 def test_what_was_suspended_after_adoption_is_a_persons(env: Environment) -> None:
@@ -75,8 +74,7 @@ def test_what_was_suspended_after_adoption_is_a_persons(env: Environment) -> Non
 def test_open_wait_remove(env: Environment) -> None:
     """`state: Open`, then the policy is removed: nothing of it stays, and the target is open."""
     env.begin_closed()
-    env.policy(OPEN)
-    env.eventually_open()
+    env.opens()
     env.leave_out("windows")
     env.commit("Remove the windows")
     eventually("all of it is gone", lambda: nothing_left(env))
@@ -117,8 +115,7 @@ def test_a_policy_deleted_while_closed_is_undone_by_hand(env: Environment) -> No
     env.add("infra.yaml", env.kustomization("infra", "./apps", prune=False))
     env.begin()
     both = [{"kind": "Kustomization", "names": [APPS, "infra"]}]
-    env.policy({**CLOSED, "targets": both})
-    env.eventually_closed()
+    env.closes({**CLOSED, "targets": both})
     eventually("infra is closed", lambda: env.annotated(name="infra"))
     env.leave_out("windows")
     env.commit("Remove the windows, too early")

@@ -6,11 +6,13 @@ would be read there.
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 from calls import APPS, POLICY
-from releases import ROOT
+
+ROOT = Path(__file__).resolve().parents[2]
 
 PRESET = json.loads((ROOT / "renovate/images.json").read_text())
 DIGEST = f"sha256:{'1' * 64}"

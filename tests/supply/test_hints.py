@@ -9,11 +9,13 @@ message, a page, an example or a script.
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from releases import ROOT
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # What installs by name from a public index; each is followed by the words of its line.
 INSTALLS = re.compile(

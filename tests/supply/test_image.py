@@ -12,10 +12,11 @@ from checks import requirements
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
-from releases import ROOT
 from supply import sbom
 
 from krm_windows import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.slow  # builds the images
 

@@ -2,15 +2,17 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from calls import POLICY, wire
-from releases import EPOCH, ROOT, Release, build
 
 from krm_windows import __version__
 from krm_windows.cli.commands import COMMANDS
@@ -19,6 +21,79 @@ pytestmark = pytest.mark.slow  # builds releases
 
 TOP_LEVEL = {".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "pyproject.toml"}
 MADE = {"PKG-INFO"}
+STRAYS = [
+    ".env",
+    "id_rsa",
+    "notes/krm_windows/secret.py",
+    "krm_windows/.env",
+    "krm_windows/cli/.render.py.swp",
+    "krm_windows/cli/__pycache__/render.cpython-311.pyc",
+    "krm_windows/gate/core",
+    "function-config/kubeconfig",
+    "build/lib/krm_windows/old.py",
+]
+ROOT = Path(__file__).resolve().parents[2]
+EPOCH = "1790000000"
+
+
+@dataclass(frozen=True)
+class Release:
+    sources: Path
+    wheel: Path
+    sdist: Path
+
+
+def copy(paths: Iterable[str], sources: Path, mode: int) -> None:
+    """Copy files of the work tree, each with a mode and a time of its own."""
+    for number, path in enumerate(paths):
+        target = sources / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, target)
+        target.chmod(mode)
+        os.utime(target, (number * 86400, number * 86400))
+
+
+def build(
+    sources: Path, output: Path, *options: str, surroundings: Mapping[str, str], umask: int = 0o022
+) -> None:
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", output]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH, **surroundings}
+    done = subprocess.run(
+        [*command, *options, sources],
+        env=environment,
+        umask=umask,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def release(sources: Path, surroundings: Mapping[str, str], umask: int) -> Release:
+    output = sources.parent / f"{sources.name} built"
+    build(sources, output, surroundings=surroundings, umask=umask)
+    [wheel], [sdist] = output.glob("*.whl"), output.glob("*.tar.gz")
+    return Release(sources, wheel, sdist)
+
+
+@pytest.fixture(scope="module")
+def tidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Release:
+    sources = tmp_path_factory.mktemp("tidy")
+    copy(tracked, sources, mode=0o644)
+    return release(sources, {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "1"}, umask=0o022)
+
+
+@pytest.fixture(scope="module")
+def untidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """From another folder, with other modes and times, and files that nobody wants to ship."""
+    sources = tmp_path_factory.mktemp("untidy") / "deeper" / "than the other"
+    copy(reversed(tracked), sources, mode=0o600)
+    for path in STRAYS:
+        stray = sources / path
+        stray.parent.mkdir(parents=True, exist_ok=True)
+        stray.write_text("stray")
+    other = {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "2"}
+    return release(sources, {**other, "HOME": str(sources.parent)}, umask=0o077)
 
 
 def members(sdist: Path) -> dict[str, tarfile.TarInfo]:
