@@ -142,6 +142,13 @@ def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:
         time.sleep(PAUSE)
 
 
+def condition(found: Object, kind: str = "Ready") -> Object:
+    """Return a condition of an object; its words are empty where there is none."""
+    conditions = found.get("status", {}).get("conditions", [])
+    none = {"status": "", "reason": "", "message": ""}
+    return next((each for each in conditions if each["type"] == kind), none)
+
+
 @dataclass(frozen=True)
 class Environment:
     """One test's part of the cluster: its namespace, and what Flux delivers into it.
@@ -288,12 +295,9 @@ class Environment:
         if wait:
             self.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=15m")
 
-    def condition(
-        self, name: str = APPS, plural: str = "kustomizations", kind: str = "Ready"
-    ) -> Object:
-        """Return a condition of an object, an empty one where it has none."""
-        conditions: list[Object] = self.target(name, plural).get("status", {}).get("conditions", [])
-        return next((each for each in conditions if each["type"] == kind), {"status": ""})
+    def ready(self, name: str = APPS, plural: str = "kustomizations") -> str:
+        """Return the status of the condition Ready; it is unknown during a reconcile."""
+        return str(condition(self.target(name, plural))["status"])
 
     def source(self, name: str) -> Object:
         spec = {
@@ -348,8 +352,13 @@ class Environment:
         found = self.api.find("configmaps", self.name, name)
         return found["data"].get("version") if found else None
 
-    def eventually_applied(self, version: str) -> float:
-        return eventually(f"version {version} is applied", lambda: self.version() == version)
+    def eventually_applied(self, version: str, name: str = "app") -> float:
+        return eventually(f"version {version} is applied", lambda: self.version(name) == version)
+
+    def revision(self, name: str = PARENT, plural: str = "gitrepositories") -> str:
+        """Return what source-controller has fetched."""
+        found: str = self.target(name, plural)["status"]["artifact"]["revision"]
+        return found
 
     def eventually_closed(self) -> float:
         return eventually("apps is closed", self.closed)

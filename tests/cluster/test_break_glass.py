@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from environment import AUTHOR, CLOSED, PARENT, Environment, Object, eventually, throughout
+from environment import AUTHOR, CLOSED, PARENT, Environment, eventually, throughout
 from lab.settings import ADMIN, BIN, GIT
 from shown import ROOT, commands, renewed, run
 
@@ -23,7 +23,7 @@ def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     env.commit("Set windows")
     env.eventually_closed()
     env.release("2")
-    eventually("the release is fetched", lambda: env.head() in fetched(env))
+    eventually("the release is fetched", lambda: env.head() in env.revision())
     monkeypatch.setenv("KUBECONFIG", str(ADMIN))
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     for key, value in AUTHOR.items():
@@ -32,11 +32,6 @@ def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     command = ["git", "clone", "--quiet", GIT / f"{env.name}.git", place]
     subprocess.run(command, check=True)
     return place
-
-
-def fetched(env: Environment) -> str:
-    found: Object = env.api.get("gitrepositories", env.name, PARENT)
-    return str(found["status"]["artifact"]["revision"])
 
 
 def follow(env: Environment, title: str, folder: Path) -> None:

@@ -89,7 +89,7 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
         sleep_until(first.closes)
         env.eventually_closed()
     env.release("2")
-    eventually("the commit is fetched", lambda: fetched(env))
+    eventually("the commit is fetched", lambda: env.head() in env.revision())
     assert env.version() == "1"
     sleep_until(second.opens)
     env.eventually_applied("2")
@@ -126,19 +126,9 @@ def no_uplink(env: Environment) -> Iterator[None]:
     bare = GIT / f"{env.name}.git"
     away = bare.rename(bare.with_suffix(".away"))
     try:
-        eventually("nothing can be fetched", lambda: condition(env) == "False")
+        eventually(
+            "nothing can be fetched", lambda: env.ready(PARENT, "gitrepositories") == "False"
+        )
         yield
     finally:
         away.rename(bare)
-
-
-def condition(env: Environment) -> str:
-    conditions = env.api.get("gitrepositories", env.name, PARENT)["status"]["conditions"]
-    return next(str(each["status"]) for each in conditions if each["type"] == "Ready")
-
-
-def fetched(env: Environment) -> bool:
-    return (
-        env.head()
-        in env.api.get("gitrepositories", env.name, PARENT)["status"]["artifact"]["revision"]
-    )

@@ -91,7 +91,7 @@ def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
     env.delivers({**CLOSED, "targets": targets})
     assert env.closed()
-    throughout(1.5 * INTERVAL, "the parent is ready", lambda: readiness(env) != "False")
+    throughout(1.5 * INTERVAL, "the parent is ready", lambda: env.ready(PARENT) != "False")
 
 
 def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> None:
@@ -107,7 +107,7 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
     env.render("windows.yaml", "cluster/windows")
     env.commit("Set windows whose account may do nothing")
     env.eventually_delivered()
-    assert readiness(env) != "False"
+    assert env.ready(PARENT) != "False"
     assert env.open()
     [at_once] = [
         job for job in env.api.items("jobs", env.name) if "-apply-" in job["metadata"]["name"]
@@ -120,8 +120,8 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
     env.commit("Give the account its rights")
     env.eventually_closed()
     env.eventually_delivered()
-    eventually("it is ready", lambda: readiness(env) == "True")
-    throughout(2.5 * INTERVAL, "it stays ready", lambda: readiness(env) != "False")
+    eventually("it is ready", lambda: env.ready(PARENT) == "True")
+    throughout(2.5 * INTERVAL, "it stays ready", lambda: env.ready(PARENT) != "False")
 
 
 def test_an_image_that_a_layer_above_sets_replaces_the_job(env: Environment) -> None:
@@ -132,10 +132,3 @@ def test_an_image_that_a_layer_above_sets_replaces_the_job(env: Environment) -> 
     env.commit("Take the image from our own registry")
     env.eventually_delivered()
     assert all("registry.example" in str(job["spec"]) for job in env.api.items("jobs", env.name))
-
-
-def readiness(env: Environment) -> str:
-    """Return the status of the condition Ready of `fleet`; it is unknown while it reconciles."""
-    conditions = env.target(PARENT)["status"]["conditions"]
-    [ready] = [each["status"] for each in conditions if each["type"] == "Ready"]
-    return str(ready)

@@ -14,6 +14,7 @@ from environment import (
     OPEN,
     Environment,
     Spec,
+    condition,
     eventually,
     pace,
     sleep_until,
@@ -186,10 +187,7 @@ def never_ready() -> Object:
 
 
 def reconciles(env: Environment) -> bool:
-    conditions = env.target().get("status", {}).get("conditions", [])
-    return any(
-        each["type"] == "Reconciling" and each["reason"] == "Progressing" for each in conditions
-    )
+    return bool(condition(env.target(), "Reconciling")["reason"] == "Progressing")
 
 
 def test_a_failure_keeps_it_closed(plant: Plant) -> None:

@@ -2,11 +2,11 @@
 
 import json
 
-from environment import CLOSED, OPEN, Environment, Spec, eventually, throughout
+from environment import CLOSED, OPEN, Environment, Spec, condition, eventually, throughout
 from lab import origins
 from test_hooks import Plant, plant
 from test_hooks_pending import begin, ends_well, eventually_offered
-from test_sources import NAME, installed
+from test_sources import NAME, RELEASE, installed
 
 __all__ = ["plant"]
 
@@ -95,10 +95,8 @@ def names(plant: Plant) -> list[str]:
 
 def is_ready(env: Environment, name: str = "apps", plural: str = "kustomizations") -> bool:
     found = env.target(name, plural)
-    status = found["status"]
-    [ready] = [each["status"] for each in status["conditions"] if each["type"] == "Ready"]
-    is_observed = status["observedGeneration"] == found["metadata"]["generation"]
-    return ready == "True" and is_observed
+    is_observed = found["status"]["observedGeneration"] == found["metadata"]["generation"]
+    return is_observed and condition(found)["status"] == "True"
 
 
 def test_a_failure_at_the_close(plant: Plant) -> None:
@@ -125,13 +123,12 @@ def test_a_release_is_checked(plant: Plant) -> None:
     """A HelmRelease: a new chart that is not well closes it, and the next one waits."""
     env, system = plant.env, plant.system
     hooks = {"afterApply": system.hook("fail", rollback=system.hook("undo"))}
-    targets = [{"kind": "HelmRelease", "names": [NAME]}]
     installed(env)
-    plant.policy({**CLOSED, "targets": targets}, **hooks)
+    plant.policy({**CLOSED, **RELEASE}, **hooks)
     eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
-    plant.policy({**OPEN, "targets": targets}, **hooks)
-    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    plant.policy({**OPEN, **RELEASE}, **hooks)
+    env.eventually_applied("2.0.0", origins.CHART)
     eventually("Helm is done", lambda: is_ready(env, NAME, "helmreleases"))
     plant.run("check")
     eventually("it is rolled back", lambda: system.called("undo") == 1)

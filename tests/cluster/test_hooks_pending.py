@@ -1,11 +1,12 @@
 """Hooks with `onlyIf: Pending`: nobody is put into maintenance for nothing."""
 
-from environment import CLOSED, OPEN, Environment, Spec, eventually
+import yaml
+from environment import CLOSED, OPEN, Environment, Spec, condition, eventually
 from lab import origins
 from lab.processes import run
 from test_hooks import NOTE, Plant, plant, reconciles
 from test_rights import KUSTOMIZE, granted
-from test_sources import NAME, fetched, installed
+from test_sources import NAME, RELEASE, fetched, installed
 
 __all__ = ["plant"]
 
@@ -19,15 +20,10 @@ def publish(env: Environment, version: str) -> None:
     run("git", "push", "--quiet", "origin", f"main:{BRANCH}", cwd=env.tree)
 
 
-def released(env: Environment) -> str:
-    found: str = env.target(BRANCH, "gitrepositories")["status"]["artifact"]["revision"]
-    return found
-
-
 def eventually_offered(env: Environment, version: str) -> None:
     publish(env, version)
     head = env.head()
-    eventually(f"version {version} is fetched", lambda: released(env).endswith(head))
+    eventually(f"version {version} is fetched", lambda: env.revision(BRANCH).endswith(head))
 
 
 def begin(plant: Plant, **hooks: object) -> None:
@@ -58,8 +54,7 @@ def ends_well(plant: Plant, name: str) -> None:
 
 def is_reconciled(env: Environment) -> bool:
     found = env.target()
-    [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
-    generation = found["metadata"]["generation"]
+    ready, generation = condition(found), found["metadata"]["generation"]
     return (ready["status"], ready["observedGeneration"]) == ("True", generation)
 
 
@@ -170,24 +165,20 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
 
 def since_ready(env: Environment) -> int:
     found = env.target()
-    [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
-    changes: int = found["metadata"]["generation"] - ready["observedGeneration"]
+    changes: int = found["metadata"]["generation"] - condition(found)["observedGeneration"]
     return changes
 
 
 def test_a_release_with_nothing_new(plant: Plant) -> None:
     """A HelmRelease: the hook runs for a new chart and for changed values, and not for nothing."""
-    env = plant.env
-    hooks = around(plant)
-    targets = [{"kind": "HelmRelease", "names": [NAME]}]
-    closed, opened = {**CLOSED, "targets": targets}, {**OPEN, "targets": targets}
+    env, hooks = plant.env, around(plant)
 
     def closes() -> None:
-        plant.policy(closed, **hooks)
+        plant.policy({**CLOSED, **RELEASE}, **hooks)
         eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
 
     def opens() -> None:
-        plant.policy(opened, **hooks)
+        plant.policy({**OPEN, **RELEASE}, **hooks)
         eventually("the release is open", lambda: not env.suspended(NAME, "helmreleases"))
 
     installed(env)
@@ -199,18 +190,13 @@ def test_a_release_with_nothing_new(plant: Plant) -> None:
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
     eventually("the new chart is fetched", lambda: fetched(env) == "2.0.0")
     opens()
-    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    env.eventually_applied("2.0.0", origins.CHART)
     closes()
     eventually("out of maintenance", lambda: plant.calls == ["on", "off"])
 
-    [repository, release] = [env.target(NAME, "helmrepositories"), env.target(NAME, "helmreleases")]
-    spec = {key: value for key, value in release["spec"].items() if key != "suspend"}
-    spec["values"] = {"site": "north"}
-    objects = [
-        env.object(f"{SOURCE}/v1", "HelmRepository", NAME, spec=repository["spec"]),
-        env.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=spec),
-    ]
-    env.write("cluster/release.yaml", objects)
+    repository, release = yaml.safe_load_all((env.tree / "cluster/release.yaml").read_text())
+    release["spec"]["values"] = {"site": "north"}
+    env.write("cluster/release.yaml", [repository, release])
     env.commit("Change values")
     eventually(
         "the values are in the cluster",

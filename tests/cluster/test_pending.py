@@ -1,8 +1,8 @@
 """`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone."""
 
-from environment import CLOSED, OPEN, PARENT, Environment, Object, eventually
+from environment import OPEN, PARENT, Environment, Object, eventually
 from lab import origins
-from test_sources import NAME, ORIGINS, app, installed
+from test_sources import NAME, ORIGINS, RELEASE, app, close_release, installed
 
 
 def pending(env: Environment, *options: str) -> Object:
@@ -70,14 +70,12 @@ def test_an_artifact_is_pending(env: Environment) -> None:
 def test_a_chart_is_pending(env: Environment) -> None:
     """Of a HelmRelease, as soon as source-controller has fetched it."""
     installed(env)
-    targets = [{"kind": "HelmRelease", "names": [NAME]}]
-    env.policy({**CLOSED, "targets": targets})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    close_release(env)
     before = pending(env)
     assert (before["pending"], revisions(before)) == (False, ("1.0.0", "1.0.0"))
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
     eventually("the chart is offered", lambda: pending(env)["pending"] is True)
     assert revisions(pending(env)) == ("1.0.0", "2.0.0")
-    env.policy({**OPEN, "targets": targets})
-    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    env.policy({**OPEN, **RELEASE})
+    env.eventually_applied("2.0.0", origins.CHART)
     eventually_gone(env)

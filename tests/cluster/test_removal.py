@@ -7,12 +7,11 @@ import proposed
 import yaml
 from environment import APPS, INTERVAL, Environment, Spec, eventually, throughout
 from lab import origins
-from test_sources import NAME, installed
+from test_sources import NAME, RELEASE, close_release, installed
 
 PAGE = "docs/how-to/remove-an-application.md"
 CLOSED: Spec = {**environment.CLOSED, "interval": "1m"}
 OPEN: Spec = {**CLOSED, "state": "Open"}
-RELEASE: Spec = {"targets": [{"kind": "HelmRelease", "names": [NAME]}]}
 
 
 def gone(env: Environment, plural: str, name: str) -> Callable[[], bool]:
@@ -88,8 +87,7 @@ EMPTY = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresou
 def test_a_release_that_is_removed_while_closed_stays(env: Environment) -> None:
     """Its objects, Helm's record of it and its HelmChart; removed while open, all of it goes."""
     installed(env)
-    env.policy({**CLOSED, **RELEASE})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    close_release(env, CLOSED)
     text = (env.tree / "cluster/release.yaml").read_text()
     repository, _, release = text.partition("---\n")
     env.write("cluster/release.yaml", repository)

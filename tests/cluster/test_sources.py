@@ -19,6 +19,7 @@ from lab.api import Object
 
 SOURCE = "source.toolkit.fluxcd.io/v1"
 NAME = "brought"
+RELEASE: Spec = {"targets": [{"kind": "HelmRelease", "names": [NAME]}]}
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,12 @@ def test_other_sources_wait(env: Environment, origin: Origin) -> None:
 def test_a_release_waits(env: Environment) -> None:
     """A HelmRelease: its new chart is fetched while closed, and installed when it opens."""
     installed(env)
-    targets = [{"kind": "HelmRelease", "names": [NAME]}]
-    env.policy({**CLOSED, "targets": targets})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    close_release(env)
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
     eventually("the new chart is fetched", lambda: fetched(env) == "2.0.0")
     throughout(INTERVAL, "version 1.0.0 stays", lambda: env.version(origins.CHART) == "1.0.0")
-    env.policy({**OPEN, "targets": targets})
-    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    env.policy({**OPEN, **RELEASE})
+    env.eventually_applied("2.0.0", origins.CHART)
 
 
 def test_a_chart_repository_waits(env: Environment) -> None:
@@ -112,7 +111,7 @@ def test_a_chart_repository_waits(env: Environment) -> None:
     throughout(INTERVAL, "the chart stays", lambda: fetched(env) == "1.0.0")
     assert not env.suspended(NAME, "helmreleases")
     env.policy({**OPEN, "targets": targets})
-    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    env.eventually_applied("2.0.0", origins.CHART)
 
 
 def installed(env: Environment) -> None:
@@ -132,7 +131,12 @@ def installed(env: Environment) -> None:
     ]
     env.add("release.yaml", objects)
     env.begin()
-    eventually("version 1.0.0 is installed", lambda: env.version(origins.CHART) == "1.0.0")
+    env.eventually_applied("1.0.0", origins.CHART)
+
+
+def close_release(env: Environment, spec: Spec = CLOSED) -> None:
+    env.policy({**spec, **RELEASE})
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
 
 
 def fetched(env: Environment) -> str:

@@ -6,23 +6,16 @@ from environment import (
     PARENT,
     SOURCE_INTERVAL,
     Environment,
-    Object,
+    condition,
     config_map,
     eventually,
     throughout,
 )
 from lab import origins
 from test_removal import CLOSED, OPEN, gone, remove
-from test_sources import NAME, SOURCE, fetched, installed
+from test_sources import NAME, SOURCE, close_release, fetched, installed
 
 SETTINGS, LOGIN = "settings", "login"
-
-
-def ready(found: Object) -> tuple[str, str]:
-    for each in found.get("status", {}).get("conditions", []):
-        if each["type"] == "Ready":
-            return each["status"], each["message"]
-    return "", ""
 
 
 def secret(env: Environment, name: str, **values: str) -> None:
@@ -40,12 +33,12 @@ def test_secrets_drift_and_health_are_looked_at_when_it_opens(env: Environment) 
     env.begin(wait=True, timeout="10s", postBuild=substitute)
     env.release("${version}")
     env.eventually_applied("v1")
-    eventually("apps is healthy", lambda: ready(env.target())[0] == "True")
+    eventually("apps is healthy", lambda: env.ready() == "True")
     env.closes(CLOSED)
     env.api.patch("secrets", env.name, SETTINGS, {"stringData": {"version": "v2"}}, manager="me")
     env.api.patch("configmaps", env.name, "drifting", {"data": {"version": "2"}}, manager="me")
     env.api.delete("secrets", env.name, LOGIN)
-    eventually("needy fails", lambda: ready(env.target("needy", "gitrepositories"))[0] == "False")
+    eventually("needy fails", lambda: env.ready("needy", "gitrepositories") == "False")
     asked = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": "now"}}}
     env.api.patch("kustomizations", env.name, APPS, asked, manager="me")
     eventually(
@@ -55,15 +48,13 @@ def test_secrets_drift_and_health_are_looked_at_when_it_opens(env: Environment) 
     throughout(
         2 * INTERVAL,
         "apps is ready, and nothing is corrected",
-        lambda: (
-            (ready(env.target())[0], env.version(), env.version("drifting")) == ("True", "v1", "2")
-        ),
+        lambda: (env.ready(), env.version(), env.version("drifting")) == ("True", "v1", "2"),
     )
     found = env.target()
     assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
     env.opens(OPEN, "v2")
     eventually("the drift is corrected", lambda: env.version("drifting") == "1")
-    eventually("apps is found unhealthy", lambda: ready(env.target())[0] == "False")
+    eventually("apps is found unhealthy", lambda: env.ready() == "False")
 
 
 def test_who_depends_on_it_waits_for_a_commit_of_the_same_source_only(env: Environment) -> None:
@@ -86,7 +77,7 @@ def test_who_depends_on_it_waits_for_a_commit_of_the_same_source_only(env: Envir
     env.commit("Release both")
     eventually("other does not wait", lambda: env.version("other") == "2")
     throughout(INTERVAL, "same waits", lambda: env.version("same") == "1")
-    eventually("it says so", lambda: "dependency" in ready(env.target("same"))[1])
+    eventually("it says so", lambda: "dependency" in condition(env.target("same"))["message"])
     env.policy(OPEN)
     eventually("same is applied", lambda: env.version("same") == "2")
 
@@ -98,9 +89,9 @@ def test_what_applies_from_a_source_that_is_gone_fails_when_it_opens(env: Enviro
     env.closes(CLOSED)
     remove(env, "source.yaml")
     eventually("the source is gone", gone(env, "gitrepositories", "own"))
-    throughout(INTERVAL, "apps says ready", lambda: ready(env.target())[0] == "True")
+    throughout(INTERVAL, "apps says ready", lambda: env.ready() == "True")
     env.policy(OPEN)
-    eventually("apps fails", lambda: "not found" in ready(env.target())[1])
+    eventually("apps fails", lambda: "not found" in condition(env.target())["message"])
     throughout(INTERVAL, "nothing is pruned", lambda: env.version() == "1")
 
 
@@ -117,8 +108,7 @@ def test_a_source_that_is_removed_while_closed_goes(env: Environment) -> None:
 def test_the_chart_of_a_removed_release_is_fetched_for_ever(env: Environment) -> None:
     """The HelmChart that it left is nobody's, and goes on."""
     installed(env)
-    env.policy({**CLOSED, "targets": [{"kind": "HelmRelease", "names": [NAME]}]})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    close_release(env, CLOSED)
     text = (env.tree / "cluster/release.yaml").read_text()
     env.write("cluster/release.yaml", text.partition("---\n")[0])
     env.commit("Remove the release")
