@@ -9,6 +9,7 @@ from catalogue import files as catalogue
 from checks import (
     decisions,
     guarantees,
+    hints,
     ids,
     pins,
     requirements,
@@ -48,6 +49,7 @@ RULES: dict[str, Callable[[], Iterator[str]]] = {
     "nested comprehensions": simplicity.problems,
     "weight of rooms": weight.problems,
     "words": words.problems,
+    "hints": hints.problems,
     "widths of pages": widths.problems,
     "pins": pins.problems,
     "requirements": requirements.problems,

@@ -55,7 +55,7 @@ def ends_well(plant: Plant, name: str) -> None:
 def is_reconciled(env: Environment) -> bool:
     found = env.target()
     ready, generation = condition(found), found["metadata"]["generation"]
-    return (ready["status"], ready["observedGeneration"]) == ("True", generation)
+    return (ready["status"], ready.get("observedGeneration")) == ("True", generation)
 
 
 def test_nothing_runs_for_nothing(plant: Plant) -> None:

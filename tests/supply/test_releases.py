@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY, wire
+from checks.words import files
 
 from krm_windows import __version__
 from krm_windows.cli.commands import COMMANDS
@@ -74,6 +75,11 @@ def release(sources: Path, surroundings: Mapping[str, str], umask: int) -> Relea
     build(sources, output, surroundings=surroundings, umask=umask)
     [wheel], [sdist] = output.glob("*.whl"), output.glob("*.tar.gz")
     return Release(sources, wheel, sdist)
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[str]:
+    return files()
 
 
 @pytest.fixture(scope="module")
