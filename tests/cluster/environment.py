@@ -410,9 +410,9 @@ class Environment:
     def eventually_delivered(self) -> float:
         return eventually("the commit is delivered", self.delivered)
 
-    def waits(self, version: str, intervals: float = 2.2) -> None:
+    def waits(self, version: str, intervals: float = 2.2, name: str = "app") -> None:
         stays = f"version {version} stays"
-        throughout(intervals * INTERVAL, stays, lambda: self.version() == version)
+        throughout(intervals * INTERVAL, stays, lambda: self.version(name) == version)
 
     def kubectl(self, *arguments: str) -> str:
         own = ("--kubeconfig", ADMIN, "--namespace", self.name)

@@ -13,11 +13,7 @@ from lab.api import ApiError, Object
 from krm_windows.gate.objects import dig
 from krm_windows.gateable import TABLE
 
-SOURCE, HELM, IMAGE = (
-    "source.toolkit.fluxcd.io",
-    "helm.toolkit.fluxcd.io",
-    "image.toolkit.fluxcd.io",
-)
+SOURCE, HELM, IMAGE = (f"{name}.toolkit.fluxcd.io" for name in ("source", "helm", "image"))
 
 
 @dataclass(frozen=True)
@@ -43,44 +39,21 @@ POD = {"containers": [{"name": "idle", "image": "idle"}], "restartPolicy": "Neve
 JOB = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": {"spec": POD}}}}
 URL = {"interval": "1h", "url": "https://example.com/it"}
 BUCKET = {"interval": "1h", "bucketName": "it", "endpoint": "example.com"}
+SVELTOS = "lib.projectsveltos.io"
 LONG_AGO = "2026-01-01T00:00:00Z"
-FETCHED: Spec = {
-    "artifact": {
-        "digest": "sha256:0",
-        "lastUpdateTime": LONG_AGO,
-        "path": "it",
-        "revision": "1",
-        "url": URL["url"],
-    }
-}
+ARTIFACT = {"digest": "sha256:0", "path": "it", "revision": "1", "url": URL["url"]}
+FETCHED: Spec = {"artifact": {**ARTIFACT, "lastUpdateTime": LONG_AGO}}
 RELEASE = {"name": "it", "namespace": "it", "version": 1, "status": "deployed"}
-DIGESTS = {
-    "digest": "sha256:0",
-    "configDigest": "sha256:0",
-    "chartName": "podinfo",
-    "chartVersion": "1",
-}
-RELEASED: Spec = {
-    "history": [{**RELEASE, **DIGESTS, "firstDeployed": LONG_AGO, "lastDeployed": LONG_AGO}]
-}
+DIGESTS = {"digest": "sha256:0", "configDigest": "sha256:0"}
+OF_CHART = {"chartName": "podinfo", "chartVersion": "1"}
+TIMES = {"firstDeployed": LONG_AGO, "lastDeployed": LONG_AGO}
+RELEASED: Spec = {"history": [{**RELEASE, **DIGESTS, **OF_CHART, **TIMES}]}
+OF_HELM: Spec = {"interval": "1h", "chart": {"spec": CHART}}
+OCI: Spec = {**URL, "url": "oci://example.com/it"}
 KINDS = [
-    Kind(
-        "HelmRelease",
-        "helmreleases",
-        HELM,
-        "v2",
-        {"interval": "1h", "chart": {"spec": CHART}},
-        status=RELEASED,
-    ),
+    Kind("HelmRelease", "helmreleases", HELM, "v2", OF_HELM, status=RELEASED),
     Kind("GitRepository", "gitrepositories", SOURCE, "v1", URL, status=FETCHED),
-    Kind(
-        "OCIRepository",
-        "ocirepositories",
-        SOURCE,
-        "v1",
-        {**URL, "url": "oci://example.com/it"},
-        status=FETCHED,
-    ),
+    Kind("OCIRepository", "ocirepositories", SOURCE, "v1", OCI, status=FETCHED),
     Kind("Bucket", "buckets", SOURCE, "v1", BUCKET, status=FETCHED),
     Kind("HelmRepository", "helmrepositories", SOURCE, "v1", URL, status=FETCHED),
     Kind("HelmChart", "helmcharts", SOURCE, "v1", {"interval": "1h", **CHART}, status=FETCHED),
@@ -90,31 +63,21 @@ KINDS = [
     Kind("GitRepo", "gitrepos", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
     Kind("Bundle", "bundles", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
     Kind("Cluster", "clusters", "cluster.x-k8s.io", "v1beta2", {"paused": False}, stops="paused"),
-    Kind(
-        "SveltosCluster",
-        "sveltosclusters",
-        "lib.projectsveltos.io",
-        "v1beta1",
-        stops="paused",
-        own=True,
-    ),
+    Kind("SveltosCluster", "sveltosclusters", SVELTOS, "v1beta1", stops="paused", own=True),
     Kind("CronJob", "cronjobs", "batch", "v1", JOB),
 ]
 
 
 def definition(kind: Kind) -> Object:
-    spec = {"type": "object", "properties": {kind.stops: {"type": "boolean"}}}
-    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"type": "object", "properties": {"spec": spec, "status": status}}
-    version = {
-        "name": kind.version,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-    }
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {**anything, "properties": {kind.stops: {"type": "boolean"}}}
+    schema = {"type": "object", "properties": {"spec": spec, "status": anything}}
+    served = {"served": True, "storage": True, "subresources": {"status": {}}}
+    version = {"name": kind.version, "schema": {"openAPIV3Schema": schema}, **served}
     names = {"kind": kind.name, "plural": kind.plural, "singular": kind.name.lower()}
     return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{kind.plural}.{kind.group}"},
         "spec": {"group": kind.group, "names": names, "scope": "Namespaced", "versions": [version]},
     }
@@ -150,9 +113,8 @@ def create(env: Environment, kind: Kind) -> None:
             if error.status != HTTPStatus.CONFLICT:
                 raise
     body = env.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
-    body["metadata"]["labels"] = {
-        "sharding.fluxcd.io/key": "nobody"
-    }  # Flux's own controllers leave it alone
+    # Flux's own controllers leave it alone.
+    body["metadata"]["labels"] = {"sharding.fluxcd.io/key": "nobody"}
     eventually("the object is created", lambda: _created(env, kind, body))
     if kind.status:
         env.api.patch(kind.where, env.name, "it/status", {"status": kind.status})
