@@ -7,6 +7,7 @@ import pytest
 from environment import (
     APPS,
     CLOSED,
+    PARENT,
     STEADY_ZONE,
     Environment,
     eventually,
@@ -16,12 +17,16 @@ from environment import (
 )
 from lab.api import Api, ApiError, Object, path
 
-from krm_windows.gate.annotations import annotation
+from krm_windows.gate.annotations import HOLD, annotation
 
 FIELD = "may change only spec.suspend and its own annotations here"
 CLOSED_BY = "may write its closed-by annotation"
-KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 GATE = "krm-windows"
+IDENTITY = {
+    "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+    "kind": "Kustomization",
+    "metadata": {"name": APPS},
+}
 Deed = Callable[[Api, str], object]
 
 
@@ -58,31 +63,24 @@ def rehearse(key: str) -> Deed:
 
 
 def annotate(api: Api, namespace: str) -> object:
-    return patch(metadata={"annotations": {"tried": str(time.time_ns())}})(api, namespace)
+    return write("tried", str(time.time_ns()))(api, namespace)
+
+
+def write(key: str, value: str | None, manager: str = GATE) -> Deed:
+    """Return the deed of writing an annotation of the target, of removing it for None."""
+    return patch(manager, metadata={"annotations": {key: value}})
 
 
 def patch(manager: str = GATE, **change: object) -> Deed:
-    return lambda api, namespace: api.patch(
-        "kustomizations", namespace, APPS, change, manager=manager
-    )
+    return lambda api, namespace: api.patch("kustomizations", namespace, APPS, change, manager)
 
 
-def apply(manager: str, **spec: object) -> Deed:
-    def deed(api: Api, namespace: str) -> object:
-        found = api.get("kustomizations", namespace, APPS)["spec"]
-        wanted = {
-            **{key: found[key] for key in ("interval", "path", "prune", "sourceRef", "timeout")},
-            **spec,
-        }
-        body: Object = {
-            "apiVersion": KUSTOMIZE,
-            "kind": "Kustomization",
-            "metadata": {"name": APPS},
-            "spec": wanted,
-        }
-        return api.apply("kustomizations", namespace, body, manager)
-
-    return deed
+def apply_path(api: Api, namespace: str) -> object:
+    """Apply another path of the target, on the server, by force."""
+    found = api.get("kustomizations", namespace, APPS)["spec"]
+    wanted = {key: found[key] for key in ("interval", "prune", "sourceRef", "timeout")}
+    body: Object = {**IDENTITY, "spec": {**wanted, "path": "./elsewhere"}}
+    return api.apply("kustomizations", namespace, body, GATE)
 
 
 REFUSED: dict[str, Deed] = {
@@ -94,19 +92,16 @@ REFUSED: dict[str, Deed] = {
     "add a field": patch(spec={"force": True}),
     "label it": patch(metadata={"labels": {"tried": "yes"}}),
     "annotate it": annotate,
-    "lift a hold": patch(metadata={"annotations": {"krm-windows.dev/hold": None}}),
+    "lift a hold": write(HOLD, None),
     "keep it from going": patch(metadata={"finalizers": ["tried.example.com/yes"]}),
-    "write the annotation of another policy": patch(
-        metadata={"annotations": {annotation("other/windows"): "{}"}}
-    ),
-    "apply another path": apply(GATE, path="./elsewhere"),
+    "write the annotation of another policy": write(annotation("other/windows"), "{}"),
+    "apply another path": apply_path,
 }
 
 
 def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> None:
     """RBAC allows each of these patches, and the admission policy refuses it with 403."""
-    held: Object = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna"}}}
-    env.api.patch("kustomizations", env.name, APPS, held)
+    write(HOLD, "anna", "test")(env.api, env.name)
     for words, deed in REFUSED.items():
         assert refused(account, env, deed), words
     target = env.target()
@@ -117,32 +112,25 @@ def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -
     """Made an administrator of its namespace, it still creates and deletes no target."""
     env.grant("windows-gate", "ClusterRole", "cluster-admin")
     eventually("the rights are there", lambda: may_list(account, env.name))
-    assert refused(
-        account, env, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
-    )
     another = env.kustomization("another", "./elsewhere")
-    assert refused(
-        account, env, lambda api, namespace: api.create("kustomizations", namespace, another)
-    )
     status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
-    assert refused(
-        account,
-        env,
-        lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status),
-    )
+    deeds: dict[str, Deed] = {
+        "delete": lambda api, space: api.delete("kustomizations", space, APPS),
+        "create": lambda api, space: api.create("kustomizations", space, another),
+        "status": lambda api, space: api.patch("kustomizations", space, f"{APPS}/status", status),
+    }
+    for words, deed in deeds.items():
+        assert refused(account, env, deed), words
 
 
 def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: Api) -> None:
     """It takes field and annotation from whoever wrote them last; others write the rest."""
     own = annotation(f"{env.name}/windows")
-    many: Object = {
-        "metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}
-    }
-    env.api.patch("kustomizations", env.name, APPS, many)  # the cost of an expression is limited
+    # The cost of an expression is limited.
+    many = {f"note-{number}": "here" for number in range(1000)}
+    patch("test", metadata={"annotations": many})(env.api, env.name)
     for suspend in (False, True):
-        env.api.patch(
-            "kustomizations", env.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna"
-        )
+        patch("anna", spec={"suspend": not suspend})(env.api, env.name)
         annotations = {own: "{}" if suspend else None}
         patch(spec={"suspend": suspend}, metadata={"annotations": annotations})(account, env.name)
         assert env.suspended() is suspend
@@ -155,33 +143,24 @@ def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: A
 def test_nobody_else_writes_the_annotations(env: Environment) -> None:
     """Not even the administrator, in no way; and Flux brings none from Git."""
     own = annotation(f"{env.name}/windows")
-    forged = ({own: "{}"}, {own: env.target()["metadata"]["annotations"][own] + " "}, {own: ""})
-    for annotations in forged:
-        deed = patch("anna", metadata={"annotations": annotations})
-        assert refused(env.api, env, deed) == CLOSED_BY, annotations
+    values = ("{}", env.target()["metadata"]["annotations"][own] + " ", "")
     body = env.kustomization("another", "./apps")
-    apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
     body["metadata"]["annotations"] = {own: "{}"}
-    assert (
-        refused(env.api, env, lambda api, space: api.create("kustomizations", space, body))
-        == CLOSED_BY
-    )
-    apply_it["metadata"]["annotations"] = {own: "forged"}
-    assert (
-        refused(
-            env.api, env, lambda api, space: api.apply("kustomizations", space, apply_it, "anna")
-        )
-        == CLOSED_BY
-    )
+    metadata = {"name": APPS, "annotations": {own: "forged"}}
+    applied = {**IDENTITY, "metadata": metadata}
+    forged: dict[str, Deed] = {
+        **{f"as {value}": write(own, value, "anna") for value in values},
+        "created": lambda api, space: api.create("kustomizations", space, body),
+        "applied": lambda api, space: api.apply("kustomizations", space, applied, "anna"),
+    }
+    for words, deed in forged.items():
+        assert refused(env.api, env, deed) == CLOSED_BY, words
 
     in_git = env.kustomization(APPS, "./apps")
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
     env.write("cluster/apps.yaml", in_git)
     env.commit("Forge the annotation")
-    eventually(
-        "Flux reports it",
-        lambda: CLOSED_BY in str(env.api.get("kustomizations", env.name, "fleet")["status"]),
-    )
+    eventually("Flux reports it", lambda: CLOSED_BY in str(env.target(PARENT)["status"]))
     assert "forged" not in env.target()["metadata"]["annotations"][own]
 
 
@@ -192,7 +171,7 @@ def test_an_annotation_may_be_removed(env: Environment, account: Api) -> None:
     status: Object = {"status": {"lastAttemptedRevision": "main@sha1:0"}}
     env.api.patch("kustomizations", env.name, f"{APPS}/status", status)
     assert env.closed()
-    patch("anna", metadata={"annotations": {own: None}})(env.api, env.name)
+    write(own, None, "anna")(env.api, env.name)
     assert (env.suspended(), env.annotated()) == (True, False)
     assert refused(account, env, annotate) == FIELD
 
@@ -210,12 +189,12 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
             lambda gate=gate, each=each: refused(gate, each, annotate) == FIELD,
         )
         foreign = annotation(f"{other.name}/windows")
-        assert refused(gate, each, patch(metadata={"annotations": {foreign: "{}"}}))
+        assert refused(gate, each, write(foreign, "{}"))
         gate.close()
     stale = annotation("gone/windows")
-    patch("anna", metadata={"annotations": {stale: "{}"}})(env.api, env.name)
+    write(stale, "{}", "anna")(env.api, env.name)
     gate = env.account()
-    patch(metadata={"annotations": {stale: None}})(gate, env.name)
+    write(stale, None)(gate, env.name)
     gate.close()
     assert stale not in env.target()["metadata"]["annotations"]
 
@@ -224,9 +203,7 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
 def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
     """`namePrefix` renames the account and no text; another account gains nothing by it."""
     own = annotation(f"{env.name}/windows")
-    rename = patch(
-        metadata={"annotations": {own: env.target()["metadata"]["annotations"][own] + " "}}
-    )
+    rename = write(own, env.target()["metadata"]["annotations"][own] + " ")
     for name, said in (("site-windows", CLOSED_BY), ("site-windows-gate", "")):
         env.api.create("serviceaccounts", env.name, {"metadata": {"name": name}})
         env.grant(name, "Role", "windows-gate", name)
@@ -246,7 +223,7 @@ def test_former_names_are_kept_too(env: Environment) -> None:
     old = rehearse(annotation(former))
     eventually("it is refused", lambda: refused(env.api, env, old) == CLOSED_BY)
     gate = env.account()
-    assert refused(gate, env, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
+    assert refused(gate, env, write(annotation(former), "{}")) == FIELD
     gate.close()
 
 
@@ -274,7 +251,7 @@ def test_kubectl_works_under_it(env: Environment) -> None:
     as_account = env.account()
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
     own = annotation(f"{env.name}/windows")
-    assert refused(as_account, env, patch(metadata={"annotations": {own: "{}"}})) == FIELD
+    assert refused(as_account, env, write(own, "{}")) == FIELD
     patch(spec={"suspend": True})(as_account, env.name)
     as_account.close()
     sleep_until(opening.opens)
