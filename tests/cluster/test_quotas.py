@@ -1,18 +1,18 @@
 """Quotas, limit ranges and images that keep Pods from starting."""
 
 import json
-from collections.abc import Iterator
 from copy import deepcopy
 
 import pytest
 from environment import CLOSED, Environment, Spec, eventually
-from external_system import ExternalSystem
-from lab.api import Api, ApiError, Object
+from lab.api import ApiError, Object, path
 from lab.settings import REGISTRY_PORT
-from test_hooks import DENIED, Plant, answer, container, job_of, never_ready
+from test_hooks import DENIED, Plant, answer, container, job_of, never_ready, plant
 from test_status import by_windows, row, status
 
 from krm_windows.policy.images import DEFAULTS
+
+__all__ = ["plant"]
 
 RESYNC = "windows-resync"
 # The node's containerd asks for it, and hears that there is none.
@@ -28,30 +28,25 @@ def closing(**more: object) -> Spec:
     return {**CLOSED, "interval": "1m", **more}
 
 
-def refusal(api: Api, namespace: str, **requests: str) -> str:
+def refusal(env: Environment, **requests: str) -> str:
     pod = never_ready()
     pod["spec"]["containers"][0]["resources"] = {"requests": requests}
     try:
-        api.ask("POST", f"api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
+        env.api.ask("POST", f"{path('pods', env.name)}?dryRun=All", pod)
     except ApiError as error:
         return str(error)
     return ""
 
 
-def set_quota(env: Environment, hard: dict[str, str]) -> None:
-    env.api.create(
-        "resourcequotas", env.name, {"metadata": {"name": "bounds"}, "spec": {"hard": hard}}
-    )
+def bound(env: Environment, kind: str, **spec: object) -> None:
+    env.api.create(kind, env.name, {"metadata": {"name": "bounds"}, "spec": spec})
 
 
-def set_limits(api: Api, namespace: str, *limits: Object) -> None:
+def set_limits(env: Environment, *limits: Object) -> None:
     """Wait until a Pod below the bounds is refused."""
-    api.create(
-        "limitranges", namespace, {"metadata": {"name": "bounds"}, "spec": {"limits": list(limits)}}
-    )
-    eventually(
-        "it is in force", lambda: "minimum memory usage" in refusal(api, namespace, memory="32Mi")
-    )
+    bound(env, "limitranges", limits=list(limits))
+    low = "minimum memory usage"
+    eventually("it is in force", lambda: low in refusal(env, memory="32Mi"))
 
 
 def eventually_ran(env: Environment) -> None:
@@ -87,15 +82,11 @@ def eventually_named(env: Environment, cause: str) -> Object:
 def test_runs_fit_a_quota(env: Environment) -> None:
     """There is enough for three runs."""
     limits = {"limits.cpu": "3", "limits.memory": "384Mi", "limits.ephemeral-storage": "192Mi"}
-    requests = {
-        "requests.cpu": "30m",
-        "requests.memory": "192Mi",
-        "requests.ephemeral-storage": "0",
-    }
-    set_quota(env, {**limits, **requests})
-    eventually("it is in force", lambda: "must specify limits.cpu" in refusal(env.api, env.name))
-    env.begin()
-    env.closes(closing())
+    storage = {"requests.ephemeral-storage": "0"}
+    requests = {"requests.cpu": "30m", "requests.memory": "192Mi", **storage}
+    bound(env, "resourcequotas", hard={**limits, **requests})
+    eventually("it is in force", lambda: "must specify limits.cpu" in refusal(env))
+    env.begin_closed(closing())
     eventually_ran(env)
     assert status(env)[0] == 0
 
@@ -110,13 +101,11 @@ def test_runs_fit_a_limit_range(env: Environment) -> None:
         "default": {"cpu": "500m", "memory": "100Mi", "ephemeral-storage": "32Mi"},
         "defaultRequest": {"cpu": "100m", "memory": "80Mi", "ephemeral-storage": "16Mi"},
     }
-    set_limits(env.api, env.name, bounds, {"type": "Pod", "max": LIMITS})
-    env.begin()
-    env.closes(closing())
+    set_limits(env, bounds, {"type": "Pod", "max": LIMITS})
+    env.begin_closed(closing())
     eventually_ran(env)
-    pods = env.api.items(
-        "pods", env.name, labelSelector=f"krm-windows.dev/policy={env.name}.windows"
-    )
+    mine = f"krm-windows.dev/policy={env.name}.windows"
+    pods = env.api.items("pods", env.name, labelSelector=mine)
     said = [pod["spec"]["containers"][0]["resources"] for pod in pods]
     assert said
     assert all(amounts == {"requests": REQUESTS, "limits": LIMITS} for amounts in said)
@@ -127,14 +116,12 @@ def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
     """By `actuator.resources`, where its defaults do not meet the bounds."""
     bounds: Object = {
         "type": "Container",
-        "min": {
-            "cpu": "50m",
-            "memory": "128Mi",
-        },  # no storage: this node, in memory, has none to give
+        # No storage: this node, in memory, has none to give.
+        "min": {"cpu": "50m", "memory": "128Mi"},
         "max": {"cpu": "500m"},
         "maxLimitRequestRatio": {"cpu": "10"},
     }
-    set_limits(env.api, env.name, bounds)
+    set_limits(env, bounds)
     env.begin()
     env.delivers(closing())
     said = eventually_named(env, "limit range")
@@ -148,11 +135,9 @@ def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
 def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
     """As soon as there is enough left again, the target is closed."""
     env.begin()
-    set_quota(env, {"pods": "1"})
+    bound(env, "resourcequotas", hard={"pods": "1"})
     env.api.create("pods", env.name, never_ready())
-    eventually(
-        "the quota is in force", lambda: "exceeded quota: bounds" in refusal(env.api, env.name)
-    )
+    eventually("it is in force", lambda: "exceeded quota: bounds" in refusal(env))
     env.delivers(closing())
     said = eventually_named(env, "quota")
     assert said["message"].startswith("FailedCreate")
@@ -187,26 +172,20 @@ def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
 
 def give_image(env: Environment) -> bool:
     """Again and again, as a delivery under way may put it back."""
-    found = DEFAULTS["Gate"].reference
-    env.api.json_patch(
-        "cronjobs", env.name, RESYNC, {"op": "replace", "path": IMAGE, "value": found}
-    )
+    change = {"op": "replace", "path": IMAGE, "value": DEFAULTS["Gate"].reference}
+    env.api.json_patch("cronjobs", env.name, RESYNC, change)
     return True
 
 
-def stuck(env: Environment) -> list[str]:
-    """They wait for an image that is nowhere."""
-    jobs = [
+def stuck(env: Environment) -> list[Object]:
+    """Return the Jobs of the interval that wait for an image that is nowhere."""
+    return [
         job
         for job in env.api.items("jobs", env.name)
         if job["metadata"]["name"].startswith(f"{RESYNC}-")
+        and container(job)["image"] == NOWHERE
+        and job.get("status", {}).get("active")
     ]
-    waiting = [
-        job
-        for job in jobs
-        if container(job)["image"] == NOWHERE and job.get("status", {}).get("active")
-    ]
-    return [job["metadata"]["name"] for job in waiting]
 
 
 def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> None:
@@ -237,32 +216,17 @@ def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> No
     eventually("Flux has pruned them", lambda: not env.api.items("cronjobs", env.name))
     code, found, _ = status(env)
     assert (code, row(found)) == (1, ("closed", "closed", by_windows(env)))
-    missing = [
-        f"CronJob {env.name}/{name} not found: was it pruned, or never applied?"
-        for name in sorted(own)
-    ]
-    assert sorted(found["stopped"]) == missing
+    gone = "not found: was it pruned, or never applied?"
+    assert sorted(found["stopped"]) == [f"CronJob {env.name}/{name} {gone}" for name in sorted(own)]
 
 
-@pytest.fixture
-def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """The Pods of the hooks' namespace are bounded."""
-    bounds: Object = {"type": "Container", "min": {"memory": "96Mi"}, "max": {"memory": "1Gi"}}
-    set_limits(env.api, neighbour.name, bounds)
-    system = ExternalSystem()
-    server = system.serve()
-    yield Plant(env, system, neighbour.name)
-    server.shutdown()
-    server.server_close()
-
-
-def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
+def test_hooks_with_amounts_of_their_own(plant: Plant, neighbour: Environment) -> None:
     """However they are spelled, the admission policy lets their Jobs pass, and no others."""
     system = plant.system
-    opening = {
-        "requests": {"cpu": 0.25, "memory": "0.125Gi"},
-        "limits": {"cpu": "1.50", "memory": "1024Mi"},
-    }
+    bounds: Object = {"type": "Container", "min": {"memory": "96Mi"}, "max": {"memory": "1Gi"}}
+    set_limits(neighbour, bounds)
+    requests, limits = {"cpu": 0.25, "memory": "0.125Gi"}, {"cpu": "1.50", "memory": "1024Mi"}
+    opening = {"requests": requests, "limits": limits}
     ending = {
         "requests": {"memory": "100663296"},
         "limits": {"memory": "5e8", "ephemeral-storage": ".5Gi"},
@@ -295,13 +259,10 @@ def assert_no_other_amounts(plant: Plant) -> None:
     for hook in json.loads(tables["hooks.json"])["hooks"].values():
         account.ask("POST", where, job_of(hook))
         for name in LIMITS:
-            for words, other in (
-                ("greater limit", greater_limit),
-                ("request", request_of_its_limit),
-            ):
+            for other in (greater_limit, request_of_its_limit):
                 job = deepcopy(job_of(hook))
                 other(container(job)["resources"], name)
-                assert answer(account, where, job) == DENIED, (words, name)
+                assert answer(account, where, job) == DENIED, (other, name)
     account.close()
 
 
