@@ -168,11 +168,8 @@ class Environment:
     def write(self, path: str, content: object) -> None:
         target = self.tree / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, str):
-            target.write_text(content)
-        else:
-            dump = yaml.safe_dump_all if isinstance(content, list) else yaml.safe_dump
-            target.write_text(dump(content))
+        text = content if isinstance(content, str) else yaml.safe_dump(content)
+        target.write_text(yaml.safe_dump_all(content) if isinstance(content, list) else text)
 
     def include(self, *names: str) -> None:
         self.listed.extend(name for name in names if name not in self.listed)
@@ -261,6 +258,14 @@ class Environment:
             self.eventually_applied(version)
         else:
             self.eventually_open()
+
+    def opens_with(self, window: Window) -> None:
+        sleep_until(window.opens)
+        self.eventually_open()
+
+    def closes_with(self, window: Window) -> None:
+        sleep_until(window.closes)
+        self.eventually_closed()
 
     def delivers(self, spec: Spec = CLOSED) -> None:
         self.policy(spec)

@@ -234,11 +234,9 @@ def test_the_gate_works_under_it(env: Environment) -> None:
     opening = window(after=75)
     env.closes({"windows": {"next": opening.spec}})
     env.release("2")
-    sleep_until(opening.opens)
-    env.eventually_open()
+    env.opens_with(opening)
     env.eventually_applied("2")
-    sleep_until(opening.closes)
-    env.eventually_closed()
+    env.closes_with(opening)
     assert not env.says("denied request")
 
 

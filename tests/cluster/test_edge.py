@@ -82,12 +82,10 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
     second = Window(opens, opens + timedelta(minutes=8))
     env.closes({"windows": {"first": first.spec, "second": second.spec}})
     with no_uplink(env):
-        sleep_until(first.opens)
-        env.eventually_open()
+        env.opens_with(first)
         env.api.delete("configmaps", env.name, "app")
         env.eventually_applied("1")
-        sleep_until(first.closes)
-        env.eventually_closed()
+        env.closes_with(first)
     env.release("2")
     eventually("the commit is fetched", lambda: env.head() in env.revision())
     assert env.version() == "1"
@@ -115,8 +113,7 @@ def test_an_override_that_is_applied_on_site(env: Environment) -> None:
     env.commit("Open on site")
     env.suspend_delivery(suspend=False)
     env.eventually_delivered()
-    env.job("resync")
-    env.kubectl("wait", "--for=condition=Complete", "job/resync", "--timeout=15m")
+    env.job("resync", wait=True)
     assert env.open()
 
 

@@ -30,8 +30,7 @@ DECIDED = '"open": true'
 def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
     """A Job of the opening CronJob that runs while it is closed leaves it closed."""
     env.begin_closed()
-    env.job("late", "windows-open-later")
-    env.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
+    env.job("late", "windows-open-later", wait=True)
     assert env.closed()
 
 
@@ -42,12 +41,10 @@ def test_both_edges_in_one_minute(env: Environment) -> None:
     first = window()
     second = Window(first.closes, first.closes + (first.closes - first.opens))
     env.closes({"windows": {"first": first.spec, "second": second.spec}})
-    sleep_until(first.opens)
-    env.eventually_open()
+    env.opens_with(first)
     sleep_until(first.closes - timedelta(seconds=3))
     throughout(-since(second.closes) - 5, "apps stays open", env.open)
-    sleep_until(second.closes)
-    env.eventually_closed()
+    env.closes_with(second)
 
 
 def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
@@ -64,8 +61,7 @@ def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
     )
     for pod in pods_of(env, "early"):
         env.api.delete("pods", env.name, pod["metadata"]["name"])
-    sleep_until(closing.closes)
-    env.eventually_closed()
+    env.closes_with(closing)
     note(
         "open where closed was wanted: the Pod of the only Job killed before the close",
         since(closing.closes),

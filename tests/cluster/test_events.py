@@ -18,17 +18,12 @@ def reasons(env: Environment) -> list[str]:
     return sorted(event["reason"] for event in events(env))
 
 
-def run(env: Environment, name: str) -> None:
-    env.kubectl("create", "job", name, "--from=cronjob/windows-resync")
-    env.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=15m")
-
-
 def test_they_say_what_was_done(env: Environment) -> None:
     """One for each change, none for a run that finds nothing to do."""
     env.begin()
     env.policy(SAID)
     eventually("it is reported", lambda: reasons(env) == ["WindowClosed"])
-    run(env, "again")
+    env.job("again", wait=True)
     assert reasons(env) == ["WindowClosed"]
     env.policy({**OPEN, "events": True})
     eventually("that is reported too", lambda: reasons(env) == ["WindowClosed", "WindowOpened"])
@@ -44,8 +39,8 @@ def test_they_say_what_was_left_alone(env: Environment) -> None:
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}})
     env.policy(SAID)
     eventually("it is reported", lambda: reasons(env) == ["WindowLeftToPerson"])
-    run(env, "again")
-    run(env, "and-again")
+    env.job("again", wait=True)
+    env.job("and-again", wait=True)
     assert reasons(env) == ["WindowLeftToPerson"]
 
 
@@ -64,6 +59,6 @@ def test_one_more_right(env: Environment) -> None:
     env.api.patch("roles", env.name, "windows-gate", {"rules": role["rules"][1:]})
     time.sleep(1)
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}})
-    run(env, "without")
+    env.job("without", wait=True)
     assert env.closed()
     assert reasons(env) == ["WindowClosed"]

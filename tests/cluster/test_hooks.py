@@ -28,6 +28,8 @@ from lab.api import Api, ApiError, Object
 from lab.processes import LabError
 from test_rights import KUSTOMIZE, granted
 
+from krm_windows.gate.objects import dig
+
 # By which the gate notes how far the hooks are.
 NOTE = ([""], ["configmaps"], ["windows-hooks"], ["get", "patch"])
 
@@ -71,16 +73,15 @@ class Plant:
             key=lambda job: job["metadata"]["creationTimestamp"],
         )
 
-    def run(self, name: str) -> None:
-        self.env.kubectl("create", "job", name, "--from=cronjob/windows-resync")
-
     def ended(self, name: str) -> str | None:
-        conditions = (
-            self.env.api.get("jobs", self.env.name, name).get("status", {}).get("conditions", [])
-        )
-        return next(
-            (each["type"] for each in conditions if each["type"] in ("Complete", "Failed")), None
-        )
+        conditions = self.env.target(name, "jobs").get("status", {}).get("conditions", [])
+        types = (each["type"] for each in conditions)
+        return next((each for each in types if each in ("Complete", "Failed")), None)
+
+    def eventually_says(self, words: str) -> None:
+        """Wait until the target's annotations say so."""
+        annotated = "metadata", "annotations"
+        eventually("the target says so", lambda: words in str(dig(self.env.target(), *annotated)))
 
 
 @pytest.fixture
@@ -97,13 +98,10 @@ def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
 def test_maintenance_around_a_window(plant: Plant) -> None:
     """In maintenance before the first change is applied."""
     env, system = plant.env, plant.system
-    plant.closed(beforeOpen=system.hook("on"), afterClose=system.hook("off"))
+    hooks = {"beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
+    plant.closed(**hooks)
     night = window(after=45, length=2)
-    plant.policy(
-        {"windows": {"night": night.spec}},
-        beforeOpen=system.hook("on"),
-        afterClose=system.hook("off"),
-    )
+    plant.policy({"windows": {"night": night.spec}}, **hooks)
     env.eventually_delivered()
     opened = Event()
     watch = Thread(target=watched, args=(plant, opened))
@@ -113,16 +111,13 @@ def test_maintenance_around_a_window(plant: Plant) -> None:
     opened.set()
     watch.join()
     assert night.opens < system.at("on") + timedelta(seconds=2) < last_applied(env)
-    sleep_until(night.closes)
-    env.eventually_closed()
+    env.closes_with(night)
     assert system.maintenance
     eventually("out of maintenance", lambda: not system.maintenance)
     assert env.closed()
     assert plant.calls == ["on", "off"]
-    assert [job["metadata"]["name"].rsplit("-", 2)[0] for job in plant.jobs()] == [
-        "windows-before-open",
-        "windows-after-close",
-    ]
+    names = [job["metadata"]["name"].rsplit("-", 2)[0] for job in plant.jobs()]
+    assert names == ["windows-before-open", "windows-after-close"]
 
 
 def watched(plant: Plant, opened: Event) -> None:
@@ -136,11 +131,10 @@ def watched(plant: Plant, opened: Event) -> None:
 
 
 def last_applied(env: Environment) -> datetime:
-    """Return when the application was written last."""
-    fields = env.api.get("configmaps", env.name, "app")["metadata"]["managedFields"]
-    return max(datetime.fromisoformat(entry["time"]) for entry in fields) + timedelta(
-        seconds=1
-    )  # whole seconds
+    """Return when the application was written last, in whole seconds."""
+    fields = env.target("app", "configmaps")["metadata"]["managedFields"]
+    latest = max(datetime.fromisoformat(entry["time"]) for entry in fields)
+    return latest + timedelta(seconds=1)
 
 
 @pytest.mark.long
@@ -169,19 +163,12 @@ def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
 
 def never_ready() -> Object:
     """Return a Pod that no node takes, for which a Kustomization waits in vain."""
-    container = {
-        "name": "a",
-        "image": "a:1",
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
+    own = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    profile = {"seccompProfile": {"type": "RuntimeDefault"}}
     spec = {
         "nodeSelector": {"no": "such-node"},
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 65532,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [container],
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, **profile},
+        "containers": [{"name": "a", "image": "a:1", "securityContext": own}],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "slow"}, "spec": spec}
 
@@ -197,11 +184,8 @@ def test_a_failure_keeps_it_closed(plant: Plant) -> None:
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     eventually("it is rolled back", lambda: system.called("off") == 1)
-    eventually(
-        "the target says so",
-        lambda: "hooks.beforeOpen failed" in str(env.target()["metadata"]["annotations"]),
-    )
-    plant.run("again")
+    plant.eventually_says("hooks.beforeOpen failed")
+    env.job("again")
     eventually("the run fails", lambda: plant.ended("again") == "Failed")
     assert env.suspended()
     assert env.version() == "1"
@@ -228,10 +212,7 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
     plant.policy(OPEN, **hooks)
     eventually("it is called", lambda: system.called("hang") == 1)
     eventually("it is ended", lambda: "DeadlineExceeded" in str(plant.jobs()[0].get("status")))
-    eventually(
-        "the target says so",
-        lambda: "hooks.beforeOpen failed" in str(env.target()["metadata"]["annotations"]),
-    )
+    plant.eventually_says("hooks.beforeOpen failed")
     assert env.suspended()
     assert env.version() == "1"
 
@@ -264,7 +245,7 @@ def test_runs_that_overlap(plant: Plant) -> None:
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     for name in ("one", "two"):
-        plant.run(name)
+        env.job(name)
     eventually("it is called", lambda: system.called("hang") == 1)
     throughout(15, "apps stays closed", env.suspended)
     system.released.set()

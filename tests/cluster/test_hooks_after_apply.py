@@ -61,7 +61,7 @@ def test_a_change_that_is_not_well(plant: Plant) -> None:
     plant.policy(opened, **hooks)
     env.eventually_applied("2")
     eventually("Flux is done", lambda: is_ready(env))
-    plant.run("check")
+    env.job("check")
     eventually("it is rolled back", lambda: system.called("undo") == 1)
     eventually("the run fails", lambda: plant.ended("check") == "Failed")
     assert env.closed()
@@ -73,7 +73,7 @@ def test_a_change_that_is_not_well(plant: Plant) -> None:
     assert why in json.dumps(status)
 
     eventually_offered(env, "3")
-    plant.run("again")
+    env.job("again")
     eventually("the run fails", lambda: plant.ended("again") == "Failed")
     throughout(5, "version 2 stays", lambda: env.version() == "2")
     assert plant.calls == ["on", "fail", "undo"]
@@ -130,7 +130,7 @@ def test_a_release_is_checked(plant: Plant) -> None:
     plant.policy({**OPEN, **RELEASE}, **hooks)
     env.eventually_applied("2.0.0", origins.CHART)
     eventually("Helm is done", lambda: is_ready(env, NAME, "helmreleases"))
-    plant.run("check")
+    env.job("check")
     eventually("it is rolled back", lambda: system.called("undo") == 1)
     eventually("the run fails", lambda: plant.ended("check") == "Failed")
     assert env.suspended(NAME, "helmreleases")

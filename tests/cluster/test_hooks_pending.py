@@ -48,7 +48,7 @@ def around(plant: Plant) -> Spec:
 
 
 def ends_well(plant: Plant, name: str) -> None:
-    plant.run(name)
+    plant.env.job(name)
     eventually(f"the run {name} ends well", lambda: plant.ended(name) == "Complete")
 
 

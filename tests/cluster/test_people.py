@@ -141,5 +141,4 @@ def test_suspending_the_parent_changes_nothing(env: Environment) -> None:
     opening = window()
     env.closes({"windows": {"next": opening.spec}})
     env.suspend_delivery()
-    sleep_until(opening.opens)
-    env.eventually_open()
+    env.opens_with(opening)

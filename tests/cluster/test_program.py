@@ -45,8 +45,7 @@ def test_a_window_with_the_program_in(plant: Plant, program: str) -> None:
     env.eventually_applied("2")
     assert plant.calls == ["on"]
     eventually("it is reported", lambda: "WindowOpened" in reasons(env))
-    sleep_until(opening.closes)
-    env.eventually_closed()
+    env.closes_with(opening)
     env.release("3")
     env.waits("2")
     [name] = config_maps(env)
