@@ -8,92 +8,28 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zoneinfo import ZoneInfo
 
 import yaml
 from lab.api import Api, ApiError, Object
-from lab.processes import HANG, pace, run
+from lab.processes import HANG, run
 from lab.settings import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
+from when import ZONE, Spec, Window, far_window, sleep_until
 
 from krm_windows.gate.annotations import HOLD, annotation
 
-__all__ = ["Environment", "Object", "Window", "daily", "minute", "pace", "soon"]
-
 CLI = Path(__file__).with_name("cli")
 FUNCTION = Path(sys.executable).with_name("krm-windows")
-ZONE = ZoneInfo("Europe/Berlin")
-# Its clocks never change. `Kubectl` refuses an edge inside a clock change, and in ZONE a test that
-# ran between one and two in the morning would ask for one.
-STEADY_ZONE = ZoneInfo("Asia/Kolkata")
-NIGHT_ENDS = 4  # hours; the clocks of ZONE change between one and three in the morning
 PARENT, APPS = "fleet", "apps"
 INTERVAL = 15  # seconds between two reconciles of every Kustomization
 SOURCE_INTERVAL = 4
 PAUSE = 0.7  # seconds between two requests of a test to the cluster
-Spec = dict[str, object]
 AUTHOR = {
     f"GIT_{role}_{key}": "test" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")
 }
-
-
-@dataclass(frozen=True)
-class Window:
-    """A window that opens and closes at full minutes, every day."""
-
-    opens: datetime
-    closes: datetime
-    zone: ZoneInfo = ZONE
-
-    @property
-    def spec(self) -> Spec:
-        return {"opens": daily(self.opens, self.zone), "closes": daily(self.closes, self.zone)}
-
-
-def minute(after: float = 0) -> datetime:
-    """Return the first full minute that is at least so many seconds away."""
-    ahead = datetime.now(UTC) + timedelta(seconds=after)
-    return ahead.replace(second=0, microsecond=0) + timedelta(minutes=1)
-
-
-def soon(after: float) -> datetime:
-    """Return a full minute that leaves these seconds of work time, more on a busy machine."""
-    return minute(after * pace())
-
-
-def daily(instant: datetime, zone: ZoneInfo = ZONE) -> str:
-    return f"daily {instant.astimezone(zone):%H:%M}"
-
-
-def wall(instant: datetime, zone: ZoneInfo = ZONE) -> str:
-    return f"{instant.astimezone(zone):%Y-%m-%dT%H:%M}"
-
-
-def window(after: float = 60, length: int = 1, zone: ZoneInfo = ZONE) -> Window:
-    """It opens later than `after` seconds from now, and for longer, if the machine is busy."""
-    opens = soon(after)
-    return Window(opens, opens + timedelta(minutes=length * pace()), zone)
-
-
-def far_window(zone: ZoneInfo = ZONE) -> Window:
-    """Return a window that opens in twelve hours: until then it is closed.
-
-    It opens up to five hours later if twelve hours from now is night. Clocks change there, and a
-    window among those hours has CronJobs in UTC that a window of the day has not. It does not reach
-    into another hour, for which there would be one more, too.
-    """
-    opens = minute(12 * 3600)
-    if (opens + timedelta(minutes=5)).hour != opens.hour:
-        opens += timedelta(minutes=5)
-    while opens.astimezone(zone).hour < NIGHT_ENDS:
-        opens += timedelta(hours=1)
-    return Window(opens, opens + timedelta(minutes=5), zone)
-
-
 CLOSED: Spec = {"windows": {"later": far_window().spec}}
 OPEN: Spec = {**CLOSED, "state": "Open"}
 
@@ -106,18 +42,6 @@ def kubectl_policy(window: Window) -> Spec:
         "timeZone": str(window.zone),
         "windows": {"next": window.spec},
     }
-
-
-def open_window(after: float) -> Window:
-    return Window(minute(-360), soon(after))
-
-
-def since(instant: datetime) -> float:
-    return (datetime.now(UTC) - instant).total_seconds()
-
-
-def sleep_until(instant: datetime) -> None:
-    time.sleep(max((instant - datetime.now(UTC)).total_seconds(), 0))
 
 
 def eventually(what: str, holds: Callable[[], bool]) -> float:

@@ -7,9 +7,10 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from environment import Environment, eventually, open_window, repository, since, sleep_until
+from environment import Environment, eventually, repository
 from lab.api import Api
 from lab.settings import LOGS, RUN
+from when import open_window, since, sleep_until
 
 POLICIES, EDGES = 10, 5
 TARGETS = 1000

@@ -4,18 +4,9 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from environment import (
-    APPS,
-    CLOSED,
-    PARENT,
-    STEADY_ZONE,
-    Environment,
-    eventually,
-    kubectl_policy,
-    sleep_until,
-    window,
-)
+from environment import APPS, CLOSED, PARENT, Environment, eventually, kubectl_policy
 from lab.api import Api, ApiError, Object, path
+from when import STEADY_ZONE, sleep_until, window
 
 from krm_windows.gate.annotations import HOLD, annotation
 

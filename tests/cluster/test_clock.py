@@ -8,19 +8,12 @@ import json
 from datetime import timedelta
 
 import pytest
-from environment import (
-    APPS,
-    Environment,
-    Object,
-    Window,
-    eventually,
-    minute,
-    pace,
-    since,
-    sleep_until,
-)
+from environment import APPS, Environment, eventually
+from lab.api import Object
+from lab.processes import pace
 from test_events import reasons
 from test_status import status
+from when import Window, minute, since, sleep_until
 
 from krm_windows.gate.annotations import APART
 

@@ -8,23 +8,12 @@ from pathlib import Path
 
 import proposed
 import pytest
-from environment import (
-    CLOSED,
-    PARENT,
-    Environment,
-    Window,
-    eventually,
-    forget,
-    minute,
-    repository,
-    sleep_until,
-    wall,
-    window,
-)
+from environment import CLOSED, PARENT, Environment, eventually, forget, repository
 from lab.api import Api
 from lab.processes import pace
 from lab.settings import ADMIN, BIN, GIT, ROOT
 from shown import renewed, run
+from when import Window, minute, sleep_until, wall, window
 
 PAGE = "docs/how-to/edge-clusters.md"
 PLANT = "plant"  # the namespace of examples/edge

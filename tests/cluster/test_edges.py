@@ -9,20 +9,9 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from environment import (
-    APPS,
-    CLOSED,
-    Environment,
-    Window,
-    eventually,
-    note,
-    open_window,
-    since,
-    sleep_until,
-    throughout,
-    window,
-)
+from environment import APPS, CLOSED, Environment, eventually, note, throughout
 from lab.settings import LOGS
+from when import Window, open_window, since, sleep_until, window
 
 DECIDED = '"open": true'
 

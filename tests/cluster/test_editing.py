@@ -11,13 +11,11 @@ from environment import (
     PARENT,
     Environment,
     eventually,
-    far_window,
     note,
-    pace,
-    soon,
     throughout,
-    wall,
 )
+from lab.processes import pace
+from when import far_window, soon, wall
 
 NO_RULES = "- {op: replace, path: /rules, value: []}"
 

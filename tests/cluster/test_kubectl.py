@@ -1,19 +1,8 @@
 """The main test with the actuator `Kubectl`: the real kubectl, and no program of ours."""
 
 import pytest
-from environment import (
-    STEADY_ZONE,
-    Environment,
-    Spec,
-    eventually,
-    far_window,
-    kubectl_policy,
-    minute,
-    sleep_until,
-    throughout,
-    wall,
-    window,
-)
+from environment import Environment, Spec, eventually, kubectl_policy, throughout
+from when import STEADY_ZONE, far_window, minute, sleep_until, wall, window
 
 
 @pytest.mark.long

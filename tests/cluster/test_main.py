@@ -1,18 +1,8 @@
 """The main test: a commit waits for the window, and is applied by it with no hand."""
 
 import pytest
-from environment import (
-    APPS,
-    INTERVAL,
-    SOURCE_INTERVAL,
-    Environment,
-    eventually,
-    note,
-    since,
-    sleep_until,
-    throughout,
-    window,
-)
+from environment import APPS, INTERVAL, SOURCE_INTERVAL, Environment, eventually, note, throughout
+from when import since, sleep_until, window
 
 WINDOWED = "windowed"
 

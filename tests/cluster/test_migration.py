@@ -4,7 +4,8 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from environment import APPS, PARENT, Environment, eventually, far_window
+from environment import APPS, PARENT, Environment, eventually
+from when import far_window
 
 CLUSTER = "clusters/site"
 

@@ -10,10 +10,11 @@ from shutil import copytree
 
 import pytest
 import yaml
-from environment import APPS, CLOSED, OPEN, Environment, eventually, sleep_until, throughout, window
+from environment import APPS, CLOSED, OPEN, Environment, eventually, throughout
 from lab.processes import LabError
 from test_policies import force
 from test_program import PROGRAMS, actuator
+from when import sleep_until, window
 
 from krm_windows.gate.annotations import annotation
 

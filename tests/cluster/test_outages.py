@@ -5,17 +5,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import pytest
-from environment import (
-    Environment,
-    Window,
-    eventually,
-    note,
-    open_window,
-    since,
-    sleep_until,
-    throughout,
-)
+from environment import Environment, eventually, note, throughout
 from lab import control_plane, processes
+from when import Window, open_window, since, sleep_until
 
 pytestmark = pytest.mark.disruptive
 OTHER = "other"

@@ -1,7 +1,8 @@
 """`krm-windows pending` on the real cluster: what waits is shown while closed, and then gone."""
 
-from environment import OPEN, PARENT, Environment, Object, eventually
+from environment import OPEN, PARENT, Environment, eventually
 from lab import origins
+from lab.api import Object
 from test_sources import NAME, ORIGINS, RELEASE, app, close_release, installed
 
 

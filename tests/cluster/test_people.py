@@ -4,17 +4,8 @@ from datetime import timedelta
 
 import proposed
 import pytest
-from environment import (
-    APPS,
-    CLOSED,
-    Environment,
-    Window,
-    eventually,
-    note,
-    sleep_until,
-    throughout,
-    window,
-)
+from environment import APPS, CLOSED, Environment, eventually, note, throughout
+from when import Window, sleep_until, window
 
 from krm_windows.gate.annotations import HOLD
 

@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
-from environment import FUNCTION, Environment, Object, eventually, note
+from environment import FUNCTION, Environment, eventually, note
+from lab.api import Object
 from lab.settings import ADMIN, BIN, GIT, GIT_PORT, NEIGHBOUR, ROOT
 
 NAME = "krm-windows-server"

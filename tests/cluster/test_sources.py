@@ -4,18 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from environment import (
-    CLOSED,
-    INTERVAL,
-    OPEN,
-    SOURCE_INTERVAL,
-    Environment,
-    Spec,
-    eventually,
-    throughout,
-)
+from environment import CLOSED, INTERVAL, OPEN, SOURCE_INTERVAL, Environment, eventually, throughout
 from lab import origins
 from lab.api import Object
+from when import Spec
 
 SOURCE = "source.toolkit.fluxcd.io/v1"
 NAME = "brought"

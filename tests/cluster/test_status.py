@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import proposed
-from environment import APPS, Environment, Object, eventually
+from environment import APPS, Environment, eventually
+from lab.api import Object
 from lab.settings import ADMIN
 
 

@@ -4,7 +4,8 @@ from datetime import timedelta
 from shutil import rmtree
 
 import proposed
-from environment import APPS, CLOSED, OPEN, Environment, eventually, minute, throughout, wall
+from environment import APPS, CLOSED, OPEN, Environment, eventually, throughout
+from when import minute, wall
 
 from krm_windows.gate.annotations import annotation
 
