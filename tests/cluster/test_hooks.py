@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 
 import pytest
-from environment import APPS, CLOSED, OPEN, Environment, Spec, condition, eventually, throughout
+from environment import APPS, CLOSED, OPEN, Environment, condition, eventually, throughout
 from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.processes import LabError, pace
 from test_rights import KUSTOMIZE, granted
-from when import sleep_until, soon, wall, window
+from when import Spec, sleep_until, soon, wall, window
 
 from krm_windows.gate.objects import dig
 

@@ -2,11 +2,12 @@
 
 import json
 
-from environment import CLOSED, OPEN, Environment, Spec, condition, eventually, throughout
+from environment import CLOSED, OPEN, Environment, condition, eventually, throughout
 from lab import origins
 from test_hooks import Plant, plant
 from test_hooks_pending import begin, ends_well, eventually_offered
 from test_sources import NAME, RELEASE, installed
+from when import Spec
 
 __all__ = ["plant"]
 

@@ -1,12 +1,13 @@
 """Hooks with `onlyIf: Pending`: nobody is put into maintenance for nothing."""
 
 import yaml
-from environment import CLOSED, OPEN, Environment, Spec, condition, eventually
+from environment import CLOSED, OPEN, Environment, condition, eventually
 from lab import origins
 from lab.processes import run
 from test_hooks import NOTE, Plant, plant, reconciles
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, RELEASE, fetched, installed
+from when import Spec
 
 __all__ = ["plant"]
 

@@ -7,8 +7,9 @@ our own with the one field replaces it.
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from environment import Environment, Spec, eventually
+from environment import Environment, eventually
 from lab.api import ApiError, Object
+from when import Spec
 
 from krm_windows.gate.objects import dig
 from krm_windows.gateable import TABLE

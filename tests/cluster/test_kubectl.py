@@ -1,8 +1,8 @@
 """The main test with the actuator `Kubectl`: the real kubectl, and no program of ours."""
 
 import pytest
-from environment import Environment, Spec, eventually, kubectl_policy, throughout
-from when import STEADY_ZONE, far_window, minute, sleep_until, wall, window
+from environment import Environment, eventually, kubectl_policy, throughout
+from when import STEADY_ZONE, Spec, far_window, minute, sleep_until, wall, window
 
 
 @pytest.mark.long

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from environment import APPS, CLOSED, PARENT, Environment, Spec, config_map, eventually
+from environment import APPS, CLOSED, PARENT, Environment, config_map, eventually
 from test_kinds import Kind, definition
+from when import Spec
 
 from krm_windows.gate.annotations import annotation
 

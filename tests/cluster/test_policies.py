@@ -3,8 +3,9 @@
 import shutil
 
 import pytest
-from environment import APPS, CLOSED, OPEN, Environment, Spec, eventually, throughout
+from environment import APPS, CLOSED, OPEN, Environment, eventually, throughout
 from lab.processes import LabError
+from when import Spec
 
 
 def test_two_policies_on_one_target_are_refused(env: Environment) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 import pytest
-from environment import CLOSED, OPEN, Environment, Spec, eventually, throughout
+from environment import CLOSED, OPEN, Environment, eventually, throughout
 from lab import images
 from test_events import reasons
 from test_hooks import Plant, plant
-from when import sleep_until, window
+from when import Spec, sleep_until, window
 
 __all__ = ["plant"]
 

@@ -4,11 +4,12 @@ import json
 from copy import deepcopy
 
 import pytest
-from environment import CLOSED, Environment, Spec, eventually
+from environment import CLOSED, Environment, eventually
 from lab.api import ApiError, Object, path
 from lab.settings import REGISTRY_PORT
 from test_hooks import DENIED, Plant, answer, container, job_of, never_ready, plant
 from test_status import by_windows, row, status
+from when import Spec
 
 from krm_windows.policy.images import DEFAULTS
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import environment
 import proposed
 import yaml
-from environment import APPS, INTERVAL, Environment, Spec, eventually, throughout
+from environment import APPS, INTERVAL, Environment, eventually, throughout
 from lab import origins
 from test_sources import NAME, RELEASE, close_release, installed
+from when import Spec
 
 PAGE = "docs/how-to/remove-an-application.md"
 CLOSED: Spec = {**environment.CLOSED, "interval": "1m"}
