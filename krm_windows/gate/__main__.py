@@ -1,8 +1,7 @@
 """What every Job of a policy runs: it finds out what should be now, and makes it so."""
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,6 +12,7 @@ from sys import executable, orig_argv
 from time import monotonic, sleep
 
 from krm_windows.gate import clocks
+from krm_windows.gate.annotations import read_instant
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.run import FILES, Gate, log, words_of
 from krm_windows.gate.timetable import Decision, load, salvage
@@ -30,17 +30,14 @@ def main(
     clock: Callable[[], datetime] = clocks.now,
     patience: float = _PATIENCE,
 ) -> int:
-    """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
-
-    With `--leave-to-next` it tries again after each of the `pauses`, in seconds, and what is left
-    then is no failure.
-    """
+    """Run the gate and give its exit code: 0 if every target is as it should be, else 1."""
     options = _options()
     if options.digest:
         _await_files(options.files, options.digest, patience)
-    gate, is_sound = _load(options.files, (lambda: options.at) if options.at else clock)
+    at = options.at and options.at.astimezone(UTC)
+    gate, is_sound = _load(options.files, (lambda: at) if at else clock)
     decision = gate.announce()
-    if options.at:
+    if at:
         return int(not is_sound)
     gate = replace(gate, backwards=options.backwards)
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
@@ -72,10 +69,7 @@ def main(
 
 
 def _with_parts(names: Sequence[str]) -> Callable[..., bool]:
-    """Give a run with the parts around it that the timetable asks for.
-
-    Raises `ImportError` for one that is not here, so that nothing is opened without it.
-    """
+    """Give a run with the parts around it that the timetable asks for; nothing opens without."""
     parts = {name: import_module(f"krm_windows.gate.{name}") for name in names}
     hooks, events = parts.pop("hooks", None), parts.pop("events", None)
     run = partial(hooks.run, **parts) if hooks else Gate.run
@@ -84,34 +78,19 @@ def _with_parts(names: Sequence[str]) -> Callable[..., bool]:
 
 def _options() -> Namespace:
     parser = ArgumentParser(prog="gate")
-    parser.add_argument("--at", type=_instant, help="decide for this instant, change nothing")
-    flags = {
-        "--allow-missing": "a missing target is not a failure",
-        "--leave-to-next": "what failed is left to the next run",
-        "--backwards": "start with the last target",
-    }
-    for flag, words in flags.items():
-        parser.add_argument(flag, action="store_true", help=words)
-    parser.add_argument("--digest", help="wait for the files of this digest")
-    parser.add_argument("--account", type=Path, default=_ACCOUNT, help="has token and ca.crt")
-    parser.add_argument("--files", type=Path, default=FILES, help="has what is in the ConfigMap")
+    parser.add_argument("--at", type=read_instant)  # decides for it, and changes nothing
+    for flag in ("--allow-missing", "--leave-to-next", "--backwards"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--digest")  # of the ConfigMap to wait for
+    parser.add_argument("--account", type=Path, default=_ACCOUNT)
+    parser.add_argument("--files", type=Path, default=FILES)  # what is in the ConfigMap
     return parser.parse_args()
-
-
-def _instant(text: str) -> datetime:
-    """Read an instant, as UTC; raise `ArgumentTypeError` for what is none."""
-    with suppress(ValueError, OverflowError):
-        found = datetime.fromisoformat(text)
-        if found.tzinfo:
-            return found.astimezone(UTC)
-    raise ArgumentTypeError(f"{text!r} is no instant such as 2026-11-20T09:00:00+01:00")
 
 
 def _await_files(files: Path, digest: str, patience: float) -> None:
     """Wait until the volume holds the ConfigMap that this Job was made with, then begin anew.
 
-    kubelet may fill it with that of before. One that does not come for `patience` seconds was
-    overtaken by another, and the run goes on with that (ADR 34).
+    kubelet may fill it with that of before. One that does not come was overtaken by another.
     """
     here = files / "digest"
     if here.read_text() == digest:
@@ -128,7 +107,7 @@ def _await_files(files: Path, digest: str, patience: float) -> None:
 
 
 def _load(files: Path, clock: Callable[[], datetime]) -> tuple[Gate, bool]:
-    """Load the timetable, and say if it can be decided; else all that it names is closed."""
+    """Load the timetable, and say if it can be decided; if not, all that it names is closed."""
     text = (files / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)

@@ -48,17 +48,17 @@ _WRITERS = dict.fromkeys((MANAGER, *_JOINED), Writer.GATE) | {HOLDER: Writer.HOL
 
 
 def digest(text: str) -> str:
-    """Return the digits that stand for a text in a name."""
+    """Return what stands for a text in a name."""
     return sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def annotation(policy: str) -> str:
-    """Name the annotation by which the policy `namespace/name` says that it has suspended."""
+    """Name the closed-by annotation of the policy `namespace/name`."""
     return CLOSED_BY + digest(policy)
 
 
 class ClosedBy(NamedTuple):
-    """What such an annotation says: who closed, why, since and until when by its calendar, in UTC.
+    """What such an annotation says; since and until when by the policy's calendar.
 
     `adopted`: what somebody else had suspended, the policy has taken for its own.
     """
@@ -100,10 +100,9 @@ def read_instant(value: Any) -> datetime | None:  # noqa: ANN401 - as JSON has i
 def is_believed(
     key: str, said: ClosedBy, written_by: Writer, suspended_by: Writer, now: datetime
 ) -> bool:
-    """Say whether an annotation is a gate's.
+    """Say whether an annotation is a gate's; without a writer, its time has to fit.
 
-    Where nobody is recorded as its writer, its time has to fit: no gate closes for what is yet to
-    begin. `until` may be long over, as the cluster may have been off.
+    No gate closes for what is yet to begin; `until` may be over, as the cluster may have been off.
     """
     if key != annotation(said.policy):
         return False
@@ -117,7 +116,7 @@ def is_believed(
 def writer(live: object, *path: str) -> Writer:
     """Say who wrote the field at `path`, as the API server records it in `managedFields`.
 
-    Nobody is where a served version was dropped, or somebody has emptied the list; Git cannot.
+    Nobody is recorded where a served version was dropped, or somebody has emptied the list.
     """
     keys = [f"f:{key}" for key in path]
     entries = dig(live, "metadata", "managedFields") or ()
@@ -126,7 +125,7 @@ def writer(live: object, *path: str) -> Writer:
 
 
 def _writer_of(entry: object) -> Writer:
-    """Say whose an entry is; `Update` is what a patch is recorded as, `Apply` is Flux's way."""
+    # `Update` is what a patch is recorded as, `Apply` is Flux's way.
     is_update = dig(entry, "operation") == "Update"
     return _WRITERS.get(str(dig(entry, "manager")), Writer.OTHER) if is_update else Writer.OTHER
 

@@ -18,22 +18,15 @@ class _Socket(ssl.SSLSocket):
     room = 0  # in bytes
 
     def recv_into(self, *arguments: Any) -> int:  # noqa: ANN401
-        self._limit()
+        left = self.end - monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self.settimeout(left)
         count = super().recv_into(*arguments)
         self.room -= count
         if self.room < 0:
             raise OSError(f"more than {LARGEST} bytes")
         return count
-
-    def send(self, *arguments: Any) -> int:  # noqa: ANN401
-        self._limit()
-        return super().send(*arguments)
-
-    def _limit(self) -> None:
-        left = self.end - monotonic()
-        if left <= 0:
-            raise TimeoutError("timed out")
-        self.settimeout(left)
 
     def __del__(self) -> None:
         """Close it when the thread that had it has ended."""
@@ -67,6 +60,7 @@ class Connection(local, HTTPSConnection):
                 self.timeout = seconds
                 self.connect()
             self.sock.end, self.sock.room = end, LARGEST
+            self.sock.settimeout(seconds)  # to send
             self.request(method, path, body, headers)
             response = self.getresponse()
             return response, response.read()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from krm_windows.gate.annotations import annotation, digest, read
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.objects import dig
+from krm_windows.gate.objects import Json, dig
 from krm_windows.gate.run import Gate, words_of
 from krm_windows.gate.target import Action
 from krm_windows.gate.timetable import Target
@@ -82,7 +82,7 @@ def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> str:
     return ""
 
 
-def _event(gate: Gate, target: Target, live: object, record: Record) -> dict[str, object]:
+def _event(gate: Gate, target: Target, live: object, record: Record) -> Json:
     policy, decision = gate.timetable.policy, gate.decides(record.at)
     uid, version = (dig(live, "metadata", key) for key in ("uid", "resourceVersion"))
     # A name for each message: the API server refuses a second Event of it.

@@ -11,16 +11,19 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from functools import partial
+from http import HTTPStatus
 from time import monotonic, sleep
 from types import ModuleType
+from typing import NamedTuple
 
 from krm_windows.gate import notes
 from krm_windows.gate.annotations import AHEAD, APART, Cause, digest, read_instant
-from krm_windows.gate.jobs import Hook, JobEnd, Jobs
+from krm_windows.gate.jobs import Hook, JobEnd, Jobs, true_of
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import ENDING, HookName, Note, Stage
+from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate, words_of
-from krm_windows.gate.target import Change, Observed, due_change
+from krm_windows.gate.target import Action, Change, Observed, due_change
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
 _ROUNDS = 10  # to the end of one cycle and into the next, with some that others have made meanwhile
@@ -60,6 +63,13 @@ class Permission:
     may: May
     problem: str = ""
     cause: Cause | None = None
+
+
+class Found(NamedTuple):
+    """A target, and whether a controller is at work on it, as kstatus has it by `Reconciling`."""
+
+    observed: Observed
+    reconciles: bool
 
 
 @dataclass(frozen=True)
@@ -122,9 +132,13 @@ class Hooks:
                 decision = replace(decision, open=False, reason=reason, cause=permission.cause)
             change = due_change(timetable, target, observed, decision, now)
             # Hooks are for what a window opens.
-            waits = decision.open and target not in timetable.released and change.suspend is False
+            waits = (
+                decision.open
+                and target not in timetable.released
+                and change.action is Action.OPENED
+            )
             if waits and permission.may is not May.OPEN:
-                raise ApiError(_DUE)
+                raise ApiError(_DUE, HTTPStatus.PRECONDITION_FAILED)
             return change
 
         gate = replace(self.gate, due_change=change_within)
@@ -136,25 +150,36 @@ class Hooks:
     def _note(self) -> Note:
         """Read the note; raise where it is not known what time it is."""
         note = notes.read(self.cluster, self.note)
-        if self.cluster.clocks.are_apart:
+        if self.cluster.clocks_are_apart:
             raise ApiError(f"not started: {APART}")
         return note
 
-    def _find(self) -> dict[Target, Observed]:
+    def _find(self) -> dict[Target, Found]:
         """Read every target that exists; raise for one that cannot be read."""
         targets = self.gate.timetable.targets
         self.cluster.renew(len(targets))
-        found = self.cluster.each(targets, self.gate.find)
-        return {target: observed for target, observed in found if observed}
+        found = self.cluster.each(targets, self._read)
+        return {target: each for target, each in found if each}
 
-    def _turned(self, found: dict[Target, Observed], *, opens: bool) -> list[Target]:
+    def _read(self, cluster: Cluster, target: Target) -> Found | None:
+        try:
+            live = cluster.get(target)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        observed = self.gate.inherit(cluster, target, self.gate.observe(target, live))
+        return Found(observed, dig(true_of(live).get("Reconciling"), "reason") not in _AT_REST)
+
+    def _turned(self, found: dict[Target, Found], *, opens: bool) -> list[Target]:
         """List what a run would open, or close."""
         timetable, now = self.gate.timetable, self.gate.now()
+        action = Action.OPENED if opens else Action.CLOSED
         decision = replace(self.gate.decides(now), open=opens)
         return [
             target
-            for target, observed in found.items()
-            if due_change(timetable, target, observed, decision, now).suspend is (not opens)
+            for target, each in found.items()
+            if due_change(timetable, target, each.observed, decision, now).action is action
         ]
 
     # While a window is open: to where targets may be opened.
@@ -327,7 +352,8 @@ class Hooks:
         while calm < _CALM and monotonic() < end:
             sleep(self.jobs.pause)
             found = self._find()
-            is_calm = not _any_reconciles(found) and not self._turned(found, opens=False)
+            reconciles = any(each.reconciles for each in found.values())
+            is_calm = not reconciles and not self._turned(found, opens=False)
             calm = calm + 1 if is_calm else 0
 
     # Jobs.
@@ -378,26 +404,14 @@ def run(
 
     `pace` is that of `Jobs`.
     """
-    try:
-        data = json.loads((gate.files / "hooks.json").read_text(encoding="utf-8"))
-        # One of an unknown name would never run, so nothing is opened without it.
-        named = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
-        jobs = Jobs(cluster, data["namespace"], **pace)
-        home = gate.timetable.policy.partition("/")[0]
-        note = f"/api/v1/namespaces/{home}/configmaps/{data['note']}"
-        hooks = Hooks(gate, cluster, jobs, note, named, pending, verification)
-    except Exception as error:  # noqa: BLE001 - what cannot be read must not open
-        decision = Decision(open=False, reason=f"hooks cannot be read: {error!r}")
-        closed = replace(gate, decides=lambda _: decision)
-        closed.run(cluster, allow_missing=allow_missing)
-        return False
+    data = json.loads((gate.files / "hooks.json").read_text(encoding="utf-8"))
+    # One of an unknown name would never run, so nothing is opened without it.
+    named = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
+    jobs = Jobs(cluster, data["namespace"], **pace)
+    home = gate.timetable.policy.partition("/")[0]
+    note = f"/api/v1/namespaces/{home}/configmaps/{data['note']}"
+    hooks = Hooks(gate, cluster, jobs, note, named, pending, verification)
     return hooks.run(allow_missing=allow_missing)
-
-
-def _any_reconciles(found: dict[Target, Observed]) -> bool:
-    """Say whether a controller is at work on any of these, as kstatus has it by `Reconciling`."""
-    reasons = [observed.conditions.get("Reconciling") for observed in found.values()]
-    return any(reason not in _AT_REST for reason in reasons)
 
 
 def occurrence(decision: Decision) -> str | None:

@@ -7,8 +7,7 @@ from http import HTTPStatus
 from time import monotonic, sleep
 
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.objects import dig
-from krm_windows.gate.target import true_of
+from krm_windows.gate.objects import Json, dig
 
 # To the same question the API server will say the same again.
 _FINAL = {400, 401, 403, 404, 413, 422}
@@ -23,8 +22,8 @@ class Hook:
 
     name: str
     seconds: int
-    metadata: dict[str, object]
-    spec: dict[str, object]
+    metadata: Json
+    spec: Json
     aborts: bool = False
 
 
@@ -58,7 +57,7 @@ class Jobs:
         Gives how it ended, and what went wrong.
         """
         path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
-        job: dict[str, object] = {
+        job: Json = {
             "apiVersion": "batch/v1",
             "kind": "Job",
             "metadata": {**hook.metadata, "name": name},
@@ -86,6 +85,12 @@ class Jobs:
                 end = JobEnd.NEVER_BEGAN if begins else JobEnd.BAD
                 return end, f"not finished within {hook.seconds} s"
         return JobEnd.BROKEN_OFF, ""
+
+
+def true_of(live: object) -> Json:
+    """Give the conditions of an object that hold, by type."""
+    every = dig(live, "status", "conditions") or ()
+    return {str(dig(each, "type")): each for each in every if dig(each, "status") == "True"}
 
 
 def _end_of(job: object, name: str) -> tuple[JobEnd, str] | None:

@@ -15,7 +15,7 @@ def fit(name: str, limit: int) -> str:
 
 
 def cut(name: str, limit: int) -> str:
-    """Return what is kept of a name within a limit, before the hyphen of its digest."""
+    """Return what is kept of a name before the hyphen of its digest."""
     # Neither a hyphen nor a dot may be before that hyphen (RFC 1123).
     return name[: limit - DIGITS - 1].rstrip("-.")
 
@@ -28,6 +28,6 @@ def made(policy: str, slug: str, limit: int = NAME_LIMIT) -> str:
 
 
 def user(policy: str) -> str:
-    """Return as whom the gate of the policy `namespace/name` patches, as RBAC knows accounts."""
+    """Return the user that the gate of the policy `namespace/name` is."""
     namespace, _, name = policy.partition("/")
     return f"system:serviceaccount:{namespace}:{made(name, 'gate')}"

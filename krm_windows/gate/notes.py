@@ -11,7 +11,7 @@ from enum import StrEnum
 from http import HTTPStatus
 
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.objects import MANAGER, dig
+from krm_windows.gate.objects import MANAGER, Json, dig
 
 
 class Stage(StrEnum):
@@ -87,7 +87,7 @@ def write(cluster: Cluster, path: str, note: Note) -> bool:
     """Write a note in place of the one that it was made of; say False if another run was faster."""
     said = asdict(replace(note, version=""))
     metadata = {"resourceVersion": note.version}
-    body: dict[str, object] = {"metadata": metadata, "data": {"note": json.dumps(said)}}
+    body: Json = {"metadata": metadata, "data": {"note": json.dumps(said)}}
     cluster.renew(0)
     try:
         cluster.ask("PATCH", f"{path}?fieldManager={MANAGER}", body)

@@ -1,6 +1,8 @@
 """Objects as the API server writes them: what lies in them, and who wrote it."""
 
-from typing import Any
+from typing import Any, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
 
 MANAGER = "krm-windows"  # of the fields that are patched
 HOLDER = "krm-windows-hold"  # by which a person sets a hold

@@ -9,11 +9,12 @@ from functools import partial
 from krm_windows.gate import revisions
 from krm_windows.gate import target as target_of
 from krm_windows.gate.annotations import Writer, annotation
+from krm_windows.gate.jobs import true_of
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import Source, text
 from krm_windows.gate.run import Gate, words_of
-from krm_windows.gate.target import Observed, true_of
+from krm_windows.gate.target import Observed
 from krm_windows.gate.timetable import Target
 
 Names = Sequence[str]  # of a policy, as `namespace/name`: today's, and its former ones

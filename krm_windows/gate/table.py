@@ -36,7 +36,6 @@ class Span(NamedTuple):
 
 Pattern: TypeAlias = tuple[Span, ...]
 """The spans of a day, in order. Between them no window is open."""
-_CLOSED = Span(0, DAY, open=False, rules=())
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,7 @@ class Table:
     ) -> "Table":
         """Read `rows` of days, such as `DBBE...`, by the date from which on they recur.
 
-        The last row is where the table ends. `dates` have spans of their own, such as
-        `2026-12-20/2027-01-03`.
+        The last row is where the table ends; `dates`, as `2026-12-20/2027-01-03`, have spans.
         """
         known = {name: tuple(map(Span.parse, spans)) for name, spans in patterns.items()}
         first = _ordinal(min(rows))
@@ -76,14 +74,9 @@ class Table:
         return cls(first, tuple(days))
 
     def at(self, instant: datetime) -> tuple[Span, datetime | None, datetime | None]:
-        """Give the span at an instant, and since and until when it is open, or closed.
-
-        These are None where they are 400 days away or more, or outside the table.
-        """
+        """Give the span at an instant, and since and until when it is open, or closed."""
         now = (instant - _FIRST) // _MINUTE + DAY
-        spans = self.on(now // DAY)
-        span = next((each for each in spans if each.begins <= now % DAY < each.ends), _CLOSED)
-        return span, self._change(now, -1), self._change(now, 1)
+        return self._span(now), self._change(now, -1), self._change(now, 1)
 
     def on(self, day: int) -> Pattern:
         """Return the pattern of a day; raise `LookupError` for one that is not in the table."""
@@ -91,31 +84,32 @@ class Table:
             raise LookupError(f"{date.fromordinal(day)} is not in the table of days")
         return self.days[day - self.first]
 
-    def _change(self, now: int, step: int) -> datetime | None:
-        """Find the nearest minute, up to `now` or after it, from which it is open, or closed."""
-        # Day by day: all changes of ten years may be more than the memory of a Job.
-        today = now // DAY
-        for day in range(today, today + step * (_FAR // DAY + 1), step):
-            for minute in self._changes(day)[::step]:
-                if (minute > now) == (step > 0):
-                    far = abs(minute - now) >= _FAR
-                    return None if far else _FIRST + (minute - DAY) * _MINUTE
-        return None
+    def _span(self, minute: int) -> Span:
+        """Give the span that a minute is in; it and the span are counted from day 0 on."""
+        midnight = minute // DAY * DAY
+        begins = midnight
+        for span in self.on(minute // DAY):
+            start, end = midnight + span.begins, midnight + span.ends
+            if minute < start:
+                return Span(begins, start, open=False, rules=())
+            if minute < end:
+                return span._replace(begins=start, ends=end)
+            begins = end
+        return Span(begins, midnight + DAY, open=False, rules=())
 
-    def _changes(self, day: int) -> list[int]:
-        """Return the minutes at which it opens or closes on a day, in order."""
-        number = day - self.first
-        if not 0 <= number < len(self.days):
-            return []
-        found: set[int] = set()
-        for span in self.days[number]:
-            if span.open:  # what ends as the next one begins goes on
-                found ^= {span.begins, span.ends}
-        if number == 0:
-            found.discard(0)  # nothing is known of the day before
-        elif any(span.open and span.ends == DAY for span in self.days[number - 1]):
-            found ^= {0}
-        return [day * DAY + minute for minute in sorted(found - {DAY})]
+    def _change(self, now: int, step: int) -> datetime | None:
+        """Find when it opened or closed last, or will next; a change that is far away is none."""
+        here = span = self._span(now)
+        edge = now
+        while span.open == here.open:
+            edge = span.ends if step > 0 else span.begins
+            if abs(edge - now) >= _FAR:
+                return None
+            try:
+                span = self._span(edge if step > 0 else edge - 1)
+            except LookupError:  # nothing is known of that day
+                return None
+        return _FIRST + (edge - DAY) * _MINUTE
 
 
 def _ordinal(day: str) -> int:

@@ -2,14 +2,13 @@
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from krm_windows.gate import annotations
 from krm_windows.gate.annotations import CLOSED_BY, HOLD, ClosedBy, Writer, annotation
-from krm_windows.gate.objects import cut, dig
+from krm_windows.gate.objects import Json, cut, dig
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
 _FIRST_APPLY = timedelta(hours=1)  # after its creation, for `firstApply: Allow`
@@ -18,7 +17,7 @@ _ANNOTATIONS = ("metadata", "annotations")
 
 
 class Action(StrEnum):
-    """What is done to a target, or why it is left, by its word in the log."""
+    """What is done to a target, or why it is left, as the log has it."""
 
     NONE = "None"
     CLOSED = "Closed"
@@ -33,9 +32,8 @@ class Action(StrEnum):
 class Observed(NamedTuple):
     """What an object says that counts here.
 
-    `annotations` are those of gates and holds, `conditions` the reasons of those that are true, by
-    type; `generation` is what the closed-by annotation is to note, if that is asked for. `gone` are
-    the policies that have closed it and may not patch it any more: this one is their heir (ADR 48).
+    `annotations` are those of gates and holds, `generation` is for hooks with `onlyIf`. `gone` are
+    policies that have closed it and may not patch it any more: this one is their heir (ADR 48).
     """
 
     version: str
@@ -45,21 +43,16 @@ class Observed(NamedTuple):
     created: Any
     annotations: dict[str, str]
     writers: dict[str, Writer]
-    conditions: dict[str, str]
     generation: int | None = None
     gone: tuple[str, ...] = ()
 
 
 class Change(NamedTuple):
-    """A JSON merge patch (RFC 7386), empty if none is due; what it does, or why there is none.
+    """A JSON merge patch, empty if none is due; what it does, or why there is none."""
 
-    `suspend` is what it writes into the target's field, None if nothing.
-    """
-
-    patch: dict[str, object]
+    patch: Json
     action: Action = Action.NONE
     words: str = ""
-    suspend: bool | None = None
 
 
 def observe(target: Target, live: object) -> Observed:
@@ -77,18 +70,11 @@ def observe(target: Target, live: object) -> Observed:
         created=dig(live, "metadata", "creationTimestamp"),
         annotations=ours,
         writers={key: annotations.writer(live, *_ANNOTATIONS, key) for key in ours},
-        conditions={kind: str(dig(each, "reason")) for kind, each in true_of(live).items()},
     )
 
 
-def true_of(live: object) -> dict[str, object]:
-    """Give the conditions of an object that hold, by type."""
-    every = dig(live, "status", "conditions") or ()
-    return {str(dig(each, "type")): each for each in every if dig(each, "status") == "True"}
-
-
 def believed_annotations(observed: Observed, now: datetime) -> list[ClosedBy]:
-    """Give what the `closed-by` annotations say that are believed, in the order of their keys."""
+    """Give what the `closed-by` annotations say that are believed."""
     # Who lifted a suspension says nothing of who had set it.
     suspended_by = observed.suspended_by if observed.suspended else Writer.UNKNOWN
     found = []
@@ -100,7 +86,7 @@ def believed_annotations(observed: Observed, now: datetime) -> list[ClosedBy]:
 
 
 def closed_by(timetable: Timetable, observed: Observed, now: datetime) -> tuple[bool, set[str]]:
-    """Say, by what is believed, whether the policy has closed a target, and which others have."""
+    """Say whether the policy has closed a target, and which others have, by what is believed."""
     closers = {said.policy for said in believed_annotations(observed, now)}
     others = closers.difference(timetable.own_names, observed.gone)
     return closers != others, others if observed.suspended else set()
@@ -109,7 +95,7 @@ def closed_by(timetable: Timetable, observed: Observed, now: datetime) -> tuple[
 def due_change(
     timetable: Timetable, target: Target, observed: Observed, decision: Decision, now: datetime
 ) -> Change:
-    """Say what makes `target`, as `observed`, what it should be at the instant `now`."""
+    """Say what makes a target, as `observed`, what it should be."""
     # Of a kind that does not say what was applied, none is new.
     is_new = bool(target.applied) and not observed.applied
     may_start = is_new and timetable.first_apply == "Allow" and _is_young(observed, now)
@@ -128,7 +114,7 @@ def due_change(
                 words += ": its closed-by annotation does not count"
             return Change({}, Action.LEFT_TO_PERSON, words)
     names = (*timetable.own_names, *observed.gone)
-    wanted = _wanted_annotations(names, observed, replace(decision, open=opens))
+    wanted = _wanted_annotations(names, observed, None if opens else decision)
     there = observed.annotations
     changed = {key: text for key, text in wanted.items() if there.get(key) != text}
     suspend = not opens or bool(others)  # another policy opens what it has closed
@@ -136,7 +122,7 @@ def due_change(
         return Change({})
     taken = f": taken over from {', '.join(observed.gone)}" if observed.gone else ""
     by_person = ": a person had resumed it" if is_ours and not observed.suspended else ""
-    metadata: dict[str, object] = {"resourceVersion": observed.version}
+    metadata: Json = {"resourceVersion": observed.version}
     if changed:
         metadata["annotations"] = changed
     if suspend == observed.suspended:
@@ -147,11 +133,10 @@ def due_change(
         written = {key: written}
     words = ("closed again" if by_person else "closed") if suspend else "opened"
     action = Action.CLOSED if suspend else Action.OPENED
-    return Change({"metadata": metadata, **written}, action, f"{words}{by_person}{taken}", suspend)
+    return Change({"metadata": metadata, **written}, action, f"{words}{by_person}{taken}")
 
 
 def _is_young(observed: Observed, now: datetime) -> bool:
-    """Say whether it was created within the hour; what is yet to be created is not young."""
     with suppress(*annotations.UNREADABLE):
         created = annotations.read_instant(observed.created)
         return created is not None and timedelta(0) <= now - created < _FIRST_APPLY
@@ -159,7 +144,7 @@ def _is_young(observed: Observed, now: datetime) -> bool:
 
 
 def _adopts(timetable: Timetable, observed: Observed, now: datetime, *, is_new: bool) -> bool:
-    """Say whether a suspension without an annotation counts as ours."""
+    """Say whether a suspension without an annotation is ours."""
     waits = is_new and timetable.first_apply == "Wait"
     adopts = timetable.adopt_until is not None and now < timetable.adopt_until
     # What a hold has suspended is the policy's again as soon as nobody holds it.
@@ -167,21 +152,19 @@ def _adopts(timetable: Timetable, observed: Observed, now: datetime, *, is_new: 
 
 
 def _wanted_annotations(
-    names: tuple[str, ...], observed: Observed, decision: Decision
+    names: tuple[str, ...], observed: Observed, closed: Decision | None
 ) -> dict[str, str | None]:
-    """Give the annotations that it should have, or None where it should not have one."""
     wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))  # none of ours
-    if not decision.open and not observed.suspended:
+    if closed and not observed.suspended:
         # On what nobody closes those of other policies are stale: they may be gone.
         wanted |= dict.fromkeys(key for key in observed.annotations if key.startswith(CLOSED_BY))
-    if not decision.open:
-        wanted[annotation(names[0])] = _closed_by(names[0], observed, decision)
+    if closed:
+        wanted[annotation(names[0])] = _closed_by(names[0], observed, closed)
     return wanted
 
 
 def _closed_by(policy: str, observed: Observed, decision: Decision) -> str:
-    """Write the closed-by annotation, as `annotations.read` reads it."""
-    said: dict[str, object] = {
+    said: Json = {
         "policy": policy,
         "reason": cut(decision.reason),  # all annotations of an object have 256 KiB together
         "since": decision.since,

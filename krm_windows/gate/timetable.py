@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from krm_windows.gate.annotations import UNREADABLE, Cause
+from krm_windows.gate.objects import Json
 from krm_windows.gate.table import Table
 
 NO_DAYS = Table(0, ())
@@ -60,8 +61,7 @@ class Decision:
 class Timetable:
     """One policy for one cluster; `policy` and `former_names` are `namespace/name`.
 
-    `reasons` are those of freezes and overrides, `clocks` what is shown in the time zone since
-    when, for words alone, `parts` what it needs beside the core.
+    `time_zone` and `clocks` are for words alone, `parts` are modules beside the core.
     """
 
     policy: str
@@ -94,13 +94,13 @@ class Timetable:
 
 
 def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
-    """Say for how long a run may take: for an eightieth of a request a target."""
+    """Say for how long a run may take: an eightieth of a request for a target."""
     return timeout * max(12, targets / 80)
 
 
 def load(text: str) -> Timetable:
-    """Read the JSON form; raise one of `annotations.UNREADABLE` for any other text."""
-    data: dict[str, Any] = dict(json.loads(text))
+    """Read the JSON form; raise one of `UNREADABLE` for any other text."""
+    data: Json = dict(json.loads(text))
     version = data.pop("formatVersion")
     if version != FORMAT_VERSION:
         raise ValueError(f"has formatVersion {version!r}, expected {FORMAT_VERSION}")
@@ -128,7 +128,7 @@ def _read(key: str, value: Any) -> Any:  # noqa: ANN401 - as JSON has it
     return tuple(value) if isinstance(value, list) else value
 
 
-def _targets(kinds: list[dict[str, Any]]) -> Iterator[Target]:
+def _targets(kinds: list[Json]) -> Iterator[Target]:
     for kind in kinds:
         shared = {key: _read(key, value) for key, value in kind.items()}
         for objects in shared.pop("objects"):

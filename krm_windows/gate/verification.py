@@ -15,12 +15,11 @@ from typing import NamedTuple
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
 from krm_windows.gate.hooks import Hooks, LogAction
-from krm_windows.gate.jobs import JobEnd
+from krm_windows.gate.jobs import JobEnd, true_of
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import HookName, Note, Stage
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 
 _HOOK = HookName.AFTER_APPLY

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import CLOSED_BY
+from krm_windows.gate.jobs import true_of
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import SOURCE, Source, text
-from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.pending.revisions import Revision, Sources, artifact, named

@@ -10,7 +10,7 @@ from krm_windows.emit import names
 from krm_windows.gate import timetable as gate
 from krm_windows.gate.annotations import HOLD, Cause, ClosedBy
 from krm_windows.gate.objects import dig
-from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
+from krm_windows.gate.target import Action, Observed, believed_annotations, due_change, observe
 from krm_windows.gate.timetable import Decision, Target
 from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import shipped
@@ -208,7 +208,8 @@ class _Judge:
         closes = desired == "closed"
         turned = None if closes == observed.suspended else closes
         if self.runs_gate:
-            turned = due_change(self.timetable, target, observed, self.decision, self.at).suspend
+            due = due_change(self.timetable, target, observed, self.decision, self.at).action
+            turned = {Action.CLOSED: True, Action.OPENED: False}.get(due)
         if not observed.suspended:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.

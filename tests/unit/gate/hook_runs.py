@@ -135,6 +135,24 @@ class Lab:
         cluster = cluster or self.cluster()
         return hooks.run(gate, cluster, allow_missing=False, **parts, **PACE)  # type: ignore[arg-type]
 
+    def runs(  # noqa: PLR0913 - what may be asked after a run
+        self,
+        kinds: str,
+        *,
+        opened: bool,
+        well: bool = True,
+        stage: str | None = None,
+        at: datetime | None = None,
+        timetable: Timetable = POLICY,
+        text: str | None = None,
+        parts: dict[str, ModuleType] | None = None,
+    ) -> None:
+        """Run `at` a time, and compare which hooks were started until then, and what is open."""
+        self.clock.time = at or self.clock.time
+        assert self.run(timetable, text, parts=parts) == well
+        assert (self.open(), self.kinds()) == (opened, kinds.split())
+        assert stage in (None, self.stage())
+
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
         """Let a run close the targets, some time before."""
         now, self.clock.time = self.clock.time, at

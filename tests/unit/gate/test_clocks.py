@@ -3,23 +3,21 @@
 It closes what either clock says is closed.
 """
 
-import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
-from threading import Event
 
 import pytest
 import zoned
 from api_server import Api, closed_by, kustomization
+from hook_runs import NOTE, file
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import APART, Cause, annotation, read
-from krm_windows.gate.clocks import MOST, Clocks
+from krm_windows.gate.clocks import MOST, skew
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
@@ -36,14 +34,6 @@ CLOSED: dict[str, object] = {OURS: closed_by("flux-system/p")}
 WINDOW = Rule(Kind.WINDOW, "midday", NOON, NOON + HOUR)
 POLICY = zoned.timetable(
     policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,)
-)
-HOOK = json.dumps(
-    {
-        "namespace": "line",
-        "hooks": {
-            "beforeOpen": {"name": "p-before-open", "seconds": 1, "metadata": {}, "spec": {}}
-        },
-    }
 )
 
 
@@ -70,6 +60,7 @@ class Node:
             partial(decide, timetable),
             lambda: now,
             lambda **line: self.log.append(line),
+            files=self.account,
         )
         return around(
             gate, Cluster("127.0.0.1", str(self.port), self.account, 5), allow_missing=False
@@ -182,34 +173,30 @@ def test_the_annotation_and_an_event_say_why(
     assert not node.suspended()
 
 
-@pytest.mark.parametrize("now", [NOON + MINUTE, NOON + HOUR / 2, NOON + 2 * HOUR])
-def test_no_hook_is_begun(node: Node, now: datetime) -> None:
-    """Neither before an opening that may not be due nor after a close that may not have come."""
-    node.puts(suspended=True)
-    assert not node.run(now, FIVE, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
+@pytest.mark.parametrize(
+    ("now", "ahead", "suspended"),
+    [
+        (NOON + MINUTE, FIVE, True),
+        (NOON + HOUR / 2, FIVE, True),
+        (NOON + 2 * HOUR, FIVE, True),
+        # By the node's clock it is open, by the API server's the window has ended.
+        (NOON + HOUR - MINUTE, -FIVE, False),
+    ],
+)
+def test_no_hook_is_begun(node: Node, now: datetime, ahead: timedelta, *, suspended: bool) -> None:
+    """And hooks keep nothing from being closed."""
+    node.puts(suspended=suspended)
+    node.api.store(NOTE, {"metadata": {"name": "p-hooks"}})
+    (node.account / "hooks.json").write_text(file("beforeOpen"))
+    assert not node.run(now, ahead, around=partial(hooks.run, pause=0.01, grace=0.0))
     assert node.api.jobs() == []
     assert node.suspended()
-
-
-def test_hooks_keep_nothing_from_being_closed(node: Node) -> None:
-    """By the node's clock it is open, by the API server's the window has ended."""
-    node.puts(suspended=False)
-    around = partial(hooks.run, text=HOOK, pause=0.01, grace=0.0)
-    assert not node.run(NOON + HOUR - MINUTE, -FIVE, around=around)
-    assert node.suspended()
-
-
-def compared(date: str | None, answered: datetime = NOON) -> timedelta:
-    """Return how far clocks are apart by one answer."""
-    clocks = Clocks()
-    clocks.compare(date, answered)
-    return clocks.skew
 
 
 @pytest.mark.parametrize("ahead", [-FIVE, -SECOND, timedelta(0), 3 * SECOND, FIVE])
 def test_the_way_of_an_answer_is_part_of_it(ahead: timedelta) -> None:
     """A request takes ten seconds at most, and nothing is opened from sixty on."""
-    assert compared(format_datetime(NOON, usegmt=True), NOON + ahead) == ahead
+    assert skew(format_datetime(NOON, usegmt=True), NOON + ahead) == ahead
     assert MOST == MINUTE
 
 
@@ -218,44 +205,9 @@ def test_the_way_of_an_answer_is_part_of_it(ahead: timedelta) -> None:
 )
 def test_a_date_that_says_nothing(date: str | None) -> None:
     """It cannot be read, or is of no time zone."""
-    assert compared(date) == timedelta(0)
+    assert skew(date, NOON) == timedelta(0)
 
 
 def test_a_date_of_another_zone() -> None:
     """It is an instant all the same."""
-    assert compared(format_datetime(NOON.astimezone(timezone(HOUR)))) == timedelta(0)
-
-
-class Compared(timedelta):
-    """A skew that tells when it is compared first, and has that wait for the other thread."""
-
-    begun = Event()
-    other_is_done = Event()
-
-    def __abs__(self) -> timedelta:
-        """Its amount."""
-        if not self.begun.is_set():
-            self.begun.set()
-            self.other_is_done.wait(0.5)
-        return timedelta(seconds=self.total_seconds())
-
-
-def test_the_largest_skew_is_kept_whichever_thread_stores_it() -> None:
-    """One has compared 30 s with what is known while another compares and stores 70 s."""
-    clocks = Clocks(Compared(seconds=1))
-
-    def compare(seconds: int) -> None:
-        clocks.compare(format_datetime(NOON, usegmt=True), NOON + seconds * SECOND)
-
-    def compare_meanwhile() -> None:
-        assert Compared.begun.wait(20)
-        compare(70)
-        Compared.other_is_done.set()
-
-    with ThreadPoolExecutor() as pool:
-        first = pool.submit(compare, 30)
-        second = pool.submit(compare_meanwhile)
-        first.result()
-        second.result()
-    assert clocks.skew == 70 * SECOND
-    assert clocks.are_apart
+    assert skew(format_datetime(NOON.astimezone(timezone(HOUR))), NOON) == timedelta(0)

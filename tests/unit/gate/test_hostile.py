@@ -36,7 +36,6 @@ from effort import crossed, mostly_slow
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import annotation
-from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.connection import LARGEST
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
 from krm_windows.gate.objects import dig
@@ -188,7 +187,7 @@ class Said(Cluster):
     """An API server whose answers for one target are given, without a network."""
 
     def __init__(self, answer: object, honest_one: dict[str, object]) -> None:
-        self.clocks, self.given, self.other = Clocks(), answer, honest_one
+        self.given, self.other = answer, honest_one
         self.patched: list[tuple[str, dict[str, object]]] = []
 
     def renew(self, targets: int) -> None:
@@ -387,7 +386,7 @@ FLOODS = {
 @pytest.mark.parametrize("drip", mostly_slow(DRIPS, every=3))
 def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: str) -> None:
     """However steadily it comes, the request ends in its time."""
-    api.fault("GET", "infra", *[DRIPS[drip]] * 2)
+    api.fault("GET", "infra", *[DRIPS[drip]] * 5)
     began = monotonic()
     assert not run_once(SHUT, timeout=PATIENCE)
     assert suspended(api, "apps") is True

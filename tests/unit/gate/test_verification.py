@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 
 import pytest
-from api_server import Api, Fault, Json, path_of, status
+from api_server import Api, Json, path_of, status
 from hook_runs import (
     BOTH,
     BY_HAND,
@@ -29,6 +29,7 @@ from krm_windows.schedule.timetable import Timetable
 
 CHECK = file("afterApply", "afterApply.rollback")
 WHOLE = file("beforeOpen", "afterApply", "afterApply.rollback", "afterClose")
+CHECKED = "after-apply"
 FIRST, SECOND, THIRD = ("main@sha1:1", "main@sha1:2", "main@sha1:3")
 
 
@@ -84,16 +85,14 @@ def plant(api: Api, port: int, account: Path) -> Plant:
 def test_a_change_is_checked_once(plant: Plant) -> None:
     """Nothing is checked where nothing changed; each new revision is, by a Job of its own."""
     plant.begins()
-    assert plant.run()
-    assert plant.kinds() == []
+    plant.runs("", opened=True)
     for count, revision in enumerate((SECOND, THIRD), 1):
         plant.applies(revision)
-        assert plant.run()
-        assert plant.run()
-        assert (plant.open(), plant.kinds()) == (True, ["after-apply"] * count)
+        for _ in range(2):
+            plant.runs(" ".join([CHECKED] * count), opened=True)
     assert len(set(plant.api.jobs())) == 2
     plant.forget_jobs()
-    assert plant.run()
+    plant.runs("", opened=True)
     assert plant.posts() == 2
 
 
@@ -102,53 +101,41 @@ def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
     """Not before the target is ready, and has observed what it is."""
     plant.begins()
     plant.applies(**{name: 0})  # type: ignore[arg-type]
-    assert plant.run()
-    assert plant.kinds() == []
+    plant.runs("", opened=True)
     assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.messages("Waiting")
     plant.applies()
-    assert plant.run()
-    assert plant.kinds() == ["after-apply"]
+    plant.runs(CHECKED, opened=True)
 
 
-def test_it_waits_for_all_targets(plant: Plant) -> None:
-    """One of the same source that has not begun yet has nothing that would say so."""
+@pytest.mark.parametrize(
+    ("source", "ready", "words"),
+    [
+        # One of the same source that has not begun yet has nothing that would say so.
+        ("fleet", True, f"infra has {FIRST}, Kustomization flux-system/apps {SECOND}"),
+        ("other", False, "infra is not ready"),
+    ],
+)
+def test_it_waits_for_all_targets(plant: Plant, source: str, words: str, *, ready: bool) -> None:
+    """Each source has its own revisions; what a person keeps closed is not waited for."""
     plant.closes("apps", "infra")
     plant.begins(BOTH)
-    plant.applies(FIRST, "infra")
+    plant.applies(FIRST, "infra", source=source, ready=ready)
     plant.applies()
-    assert plant.run(BOTH)
-    assert plant.kinds() == []
-    assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.messages(
-        "Waiting"
-    )
-    plant.applies(name="infra")
-    assert plant.run(BOTH)
-    assert plant.kinds() == ["after-apply"]
-
-
-def test_targets_of_two_sources(plant: Plant) -> None:
-    """Each has its own revisions; one that is not ready is waited for."""
-    plant.closes("apps", "infra")
-    plant.begins(BOTH)
-    plant.applies(FIRST, "infra", source="other", ready=False)
-    plant.applies()
-    assert plant.run(BOTH)
-    assert plant.kinds() == []
-    plant.applies(FIRST, "infra", source="other")
-    assert plant.run(BOTH)
-    assert plant.kinds() == ["after-apply"]
-
-
-def test_a_target_that_a_person_keeps_closed_is_not_waited_for(plant: Plant) -> None:
-    """It stays at its revision, whatever becomes of the others."""
-    plant.closes("apps", "infra")
-    plant.begins(BOTH)
-    plant.applies(FIRST, "infra", ready=False)
+    plant.runs("", opened=True, timetable=BOTH)
+    assert words in plant.messages("Waiting")
     live = plant.api.object("infra")
     plant.api.store(path_of("infra"), {**live, "spec": {"suspend": True}})
+    plant.runs(CHECKED, opened=True, timetable=BOTH)
+
+
+@pytest.mark.parametrize(("revision", "source"), [(SECOND, "fleet"), (FIRST, "other")])
+def test_all_targets_are_done(plant: Plant, revision: str, source: str) -> None:
+    """Then it is due."""
+    plant.closes("apps", "infra")
+    plant.begins(BOTH)
+    plant.applies(revision, "infra", source=source)
     plant.applies()
-    assert plant.run(BOTH)
-    assert plant.kinds() == ["after-apply"]
+    plant.runs(CHECKED, opened=True, timetable=BOTH)
 
 
 def test_a_failure_closes(plant: Plant) -> None:
@@ -156,33 +143,21 @@ def test_a_failure_closes(plant: Plant) -> None:
     plant.begins(text=WHOLE)
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
-    assert not plant.run(text=WHOLE)
-    wanted = ["before-open", "after-apply", "undo"]
-    assert (plant.open(), plant.stage(), plant.kinds()) == (False, "Failed", wanted)
+    wanted = "before-open after-apply undo"
+    plant.runs(wanted, opened=False, well=False, stage="Failed", text=WHOLE)
     said = json.loads(str(plant.notes()[OURS]))
     job = plant.api.jobs()[1]
     assert said["reason"] == f"hooks.afterApply failed: Job maintenance/{job}"
     assert said["cause"] == "HookFailed"
-    for _ in range(2):
-        assert not plant.run(text=WHOLE)
+    plant.runs(wanted, opened=False, well=False, text=WHOLE)
     plant.forget_jobs()
-    assert not plant.run(text=WHOLE)
-    assert (plant.open(), plant.posts()) == (False, 3)
-
-
-def test_an_occurrence_that_failed_ends(plant: Plant) -> None:
-    """What runs after the close runs at its end; the next one opens, and checks what is new."""
-    test_a_failure_closes(plant)
-    plant.clock.time = NOON
-    assert plant.run(text=WHOLE)
-    assert (plant.stage(), plant.kinds()) == ("Closed", ["after-close"])
+    plant.runs("", opened=False, well=False, text=WHOLE)
+    # What runs after the close runs at its end; the next one opens, and checks what is new.
+    plant.runs("after-close", opened=False, stage="Closed", at=NOON, text=WHOLE)
     plant.api.ends.clear()
-    plant.clock.time = NOON + 2 * HOUR
-    assert plant.run(text=WHOLE)
-    assert (plant.open(), plant.kinds()) == (True, ["after-close", "before-open"])
+    plant.runs("after-close before-open", opened=True, at=NOON + 2 * HOUR, text=WHOLE)
     plant.applies(THIRD)
-    assert plant.run(text=WHOLE)
-    assert plant.kinds() == ["after-close", "before-open", "after-apply"]
+    plant.runs("after-close before-open after-apply", opened=True, text=WHOLE)
 
 
 def test_a_failure_is_passed_over(plant: Plant) -> None:
@@ -191,13 +166,11 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
     plant.begins(text=text)
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
-    assert plant.run(text=text)
-    assert plant.run(text=text)
-    assert (plant.open(), plant.stage(), plant.kinds()) == (True, "MayOpen", ["after-apply"])
+    for _ in range(2):
+        plant.runs(CHECKED, opened=True, stage="MayOpen", text=text)
     assert any("it said no" in str(line.get("failure")) for line in plant.log)
     plant.forget_jobs()
-    assert plant.run(text=text)
-    assert plant.posts() == 1
+    plant.runs("", opened=True, text=text)
 
 
 def test_one_that_hangs_has_failed(plant: Plant) -> None:
@@ -206,21 +179,18 @@ def test_one_that_hangs_has_failed(plant: Plant) -> None:
     plant.begins(text=text)
     plant.applies()
     plant.api.ends["after-apply"] = ""
-    assert not plant.run(text=text)
-    assert (plant.open(), plant.stage()) == (False, "Failed")
+    plant.runs(CHECKED, opened=False, well=False, stage="Failed", text=text)
 
 
-@pytest.mark.parametrize("fault", [status(403), status(404), status(422)])
-def test_one_that_cannot_be_started(plant: Plant, fault: Fault) -> None:
+@pytest.mark.parametrize("code", [403, 404, 422])
+def test_one_that_cannot_be_started(plant: Plant, code: int) -> None:
     """Nothing is known, so nothing is closed; the run fails, and the next one tries again."""
     plant.begins()
     plant.applies()
-    plant.api.fault("POST", "jobs", fault)
-    assert not plant.run()
-    assert (plant.open(), plant.kinds(), plant.posts()) == (True, [], 1)
-    plant.clock.time += HOUR / 2
-    assert plant.run()
-    assert (plant.open(), plant.kinds()) == (True, ["after-apply"])
+    plant.api.fault("POST", "jobs", status(code))
+    plant.runs("", opened=True, well=False)
+    assert plant.posts() == 1
+    plant.runs(CHECKED, opened=True, at=NOON - HOUR / 2)
 
 
 def test_a_mended_hook_is_another(plant: Plant) -> None:
@@ -232,10 +202,8 @@ def test_a_mended_hook_is_another(plant: Plant) -> None:
     plant.api.ends.clear()
     mended = file("afterApply", does="that")
     assert plant.run(text=mended)
-    assert plant.open()
     plant.applies()
-    assert plant.run(text=mended)
-    assert (plant.stage(), plant.kinds()) == ("MayOpen", ["after-apply", "undo", "after-apply"])
+    plant.runs("after-apply undo after-apply", opened=True, stage="MayOpen", text=mended)
 
 
 def test_a_hook_taken_out(plant: Plant) -> None:
@@ -244,22 +212,18 @@ def test_a_hook_taken_out(plant: Plant) -> None:
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
     assert not plant.run()
-    assert plant.run(text=file("afterClose"), parts={})
-    assert plant.open()
-    plant.clock.time = NOON
-    assert plant.run(text=file("afterClose"), parts={})
-    assert plant.kinds() == ["after-apply", "undo", "after-close"]
+    text = file("afterClose")
+    plant.runs("after-apply undo", opened=True, text=text, parts={})
+    plant.runs("after-apply undo after-close", opened=False, at=NOON, text=text, parts={})
 
 
 def test_a_hook_that_comes_while_open(plant: Plant) -> None:
     """What was applied before it came is not checked, and what comes later is."""
     plant.run(text=file("afterClose"), parts={})
     plant.applies()
-    assert plant.run()
-    assert plant.kinds() == []
+    plant.runs("", opened=True)
     plant.applies(THIRD)
-    assert plant.run()
-    assert plant.kinds() == ["after-apply"]
+    plant.runs(CHECKED, opened=True)
 
 
 def test_a_policy_that_comes_while_it_is_open(plant: Plant) -> None:
@@ -268,8 +232,7 @@ def test_a_policy_that_comes_while_it_is_open(plant: Plant) -> None:
     plant.applies(FIRST)
     assert plant.run()
     plant.applies()
-    assert plant.run()
-    assert (plant.stage(), plant.kinds()) == ("MayOpen", ["after-apply"])
+    plant.runs(CHECKED, opened=True, stage="MayOpen")
 
 
 def test_runs_at_once_wait_for_one_job(plant: Plant) -> None:
@@ -353,44 +316,35 @@ def test_no_run_came_while_it_was_open(plant: Plant, end: str) -> None:
     plant.begins(text=WHOLE)
     plant.applies()
     plant.api.ends["after-apply"] = end
-    plant.clock.time = NOON
-    assert plant.run(text=WHOLE)
-    undone = ["undo"] * (end == "Failed")
-    assert plant.kinds() == ["before-open", "after-apply", *undone, "after-close"]
-    assert (plant.open(), plant.stage()) == (False, "Closed")
-    assert plant.run(text=WHOLE)
-    assert plant.posts() == 3 + len(undone)
+    undone = "undo " * (end == "Failed")
+    for _ in range(2):
+        wanted = f"before-open after-apply {undone}after-close"
+        plant.runs(wanted, opened=False, stage="Closed", at=NOON, text=WHOLE)
 
 
 def test_nothing_was_applied_until_the_close(plant: Plant) -> None:
     """Nothing is checked."""
     plant.begins(text=WHOLE)
-    plant.clock.time = NOON
-    assert plant.run(text=WHOLE)
-    assert plant.kinds() == ["before-open", "after-close"]
+    plant.runs("before-open after-close", opened=False, at=NOON, text=WHOLE)
 
 
 def test_it_is_tried_again_after_the_close(plant: Plant) -> None:
     """As long as it could not be started, nothing else runs after the close."""
     plant.begins(text=WHOLE)
     plant.applies()
-    plant.clock.time = NOON
     plant.api.fault("POST", "jobs", status(403))
-    assert not plant.run(text=WHOLE)
-    assert (plant.open(), plant.kinds()) == (False, ["before-open"])
+    plant.runs("before-open", opened=False, well=False, at=NOON, text=WHOLE)
     assert plant.messages("LeftToNextRun").endswith("hooks.afterApply could not be started")
-    assert plant.run(text=WHOLE)
-    assert plant.kinds() == ["before-open", "after-apply", "after-close"]
+    plant.runs("before-open after-apply after-close", opened=False, text=WHOLE)
 
 
 def test_closed_by_hand_and_opened_again(plant: Plant) -> None:
     """What was applied before is checked at the close, and not again."""
     plant.begins()
     plant.applies()
-    assert plant.run(BY_HAND)
-    assert plant.run()
-    assert plant.run()
-    assert (plant.open(), plant.kinds()) == (True, ["after-apply"])
+    plant.runs(CHECKED, opened=False, timetable=BY_HAND)
+    for _ in range(2):
+        plant.runs(CHECKED, opened=True)
 
 
 def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
@@ -398,22 +352,19 @@ def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
     plant.begins()
     plant.applies()
     plant.api.fault("GET", "apps", lambda _: False, *[status(500)] * 9)
-    assert not plant.run()
-    assert plant.open()
+    plant.runs("", opened=True, well=False)
     assert plant.messages("LeftToNextRun").startswith("hooks could not go on: ")
     plant.api.faults.clear()
-    assert plant.run()
-    assert plant.kinds() == ["after-apply"]
+    plant.runs(CHECKED, opened=True)
 
 
 def test_a_target_that_is_gone(plant: Plant) -> None:
-    """The others are checked."""
+    """The others are checked; the run fails for what is missing."""
     plant.closes("apps", "infra")
     plant.begins(BOTH)
     del plant.api.objects[path_of("infra")]
     plant.applies()
-    assert not plant.run(BOTH)  # as it fails for what is missing
-    assert plant.kinds() == ["after-apply"]
+    plant.runs(CHECKED, opened=True, well=False, timetable=BOTH)
 
 
 def test_other_kinds_are_not_asked(plant: Plant) -> None:
