@@ -2,82 +2,74 @@
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from calls import call
 from differences import assert_same_files, assert_same_objects
 from golden import (
+    ALONE,
     BUILDS,
-    ENGINES,
     EXAMPLES,
     FLEET,
     PIPELINE,
     SPLITS,
-    Build,
     build,
     contents,
+    fleet,
+    printed,
     render,
-    render_fleet,
     split,
 )
 
 GENERATE = ".venv/bin/python tests/golden.py"
 PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
+Tool = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
 def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("plugins")
-    subprocess.run([function, "install", "--plugin-home", home], check=True, capture_output=True)
+    printed(function, "install", "--plugin-home", home)
     return home
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
-@pytest.mark.parametrize("case", BUILDS, ids=str)
+@pytest.mark.parametrize("folder", BUILDS)
 def test_builds_to_the_same_bytes(
-    case: Build, engine: str, tool: Callable[[str], Path], plugin_home: Path, tmp_path: Path
+    folder: str, engine: str, tool: Tool, plugin_home: Path, tmp_path: Path
 ) -> None:
-    copy = shutil.copytree(EXAMPLES / case.folder.split("/")[0], tmp_path / "copy")
-    done = build(tool(engine), copy.joinpath(*case.folder.split("/")[1:]), plugin_home)
+    """Both kustomizes print what is expected, byte for byte, wherever the example lies."""
+    example, _, rest = folder.partition("/")
+    shutil.copytree(EXAMPLES / example, tmp_path / "copy")
+    done = build(tool(engine), tmp_path / "copy" / rest, plugin_home)
     assert (done.returncode, done.stderr) == (0, "")
-    expected = (EXAMPLES / case.expected).read_text()
-    assert_same_files({case.expected: done.stdout}, {case.expected: expected}, GENERATE)
+    name = BUILDS[folder]
+    assert_same_files({name: done.stdout}, {name: (EXAMPLES / name).read_text()}, GENERATE)
 
 
-@pytest.mark.parametrize("case", [case for case in BUILDS if "/" not in case.folder], ids=str)
-def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) -> None:
-    folder = EXAMPLES / case.folder
+@pytest.mark.parametrize("example", ALONE)
+def test_yields_the_same_objects_without_kustomize(example: str) -> None:
+    """The function alone, given the resources and the policy, yields the expected objects."""
+    folder, name = EXAMPLES / example, BUILDS[example]
     kustomization = yaml.load((folder / "kustomization.yaml").read_text(), yaml.CSafeLoader)
-    [policy] = [
-        found for name in kustomization["transformers"] for found in documents(folder / name)
-    ]
-    items = [found for name in kustomization["resources"] for found in documents(folder / name)]
-    wire = {
-        "apiVersion": "config.kubernetes.io/v1",
-        "kind": "ResourceList",
-        "items": items,
-        "functionConfig": policy,
-    }
-    done = subprocess.run(
-        [function], input=json.dumps(wire), capture_output=True, text=True, check=True
+    [policy], items = (
+        [found for name in kustomization[field] for found in documents(folder / name)]
+        for field in ("transformers", "resources")
     )
-    got = [unplaced(item) for item in yaml.load(done.stdout, yaml.CSafeLoader)["items"]]
-    expected = sorted(documents(EXAMPLES / case.expected), key=identity)
-    assert_same_objects(case.expected, sorted(got, key=identity), expected, GENERATE)
+    head = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
+    answer = call(json.dumps({**head, "items": items, "functionConfig": policy}))
+    same_objects(name, map(unplaced, answer.objects), documents(EXAMPLES / name))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["exec", "image"])
 def test_the_kpt_package_renders_to_the_expected_files(
-    way: str,
-    tool: Callable[[str], Path],
-    function: Path,
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
+    way: str, tool: Tool, function: Path, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     if way == "exec":
         rendered = render(tool("kpt"), tmp_path / "package", f"exec: {function}", "--allow-exec")
@@ -89,73 +81,58 @@ def test_the_kpt_package_renders_to_the_expected_files(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", SPLITS)
-def test_a_split_is_what_is_checked_in(
-    base: str, tool: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_split_is_what_is_checked_in(base: str, tool: Tool, tmp_path: Path) -> None:
+    """It has nothing to change, and what it wrote holds the base, each object once."""
     examples = shutil.copytree(EXAMPLES / "change-classes", tmp_path / "change-classes").parent
     done = split(base, examples, "--check", "--strict")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "krm-windows: all files up to date\n"
     folders = [examples / SPLITS[base] / name for name in ("live", "window")]
-    built = [
-        subprocess.run(
-            [tool("kustomize"), "build", folder], capture_output=True, text=True, check=True
-        ).stdout
+    whole, *parts = (
+        list(yaml.load_all(printed(tool("kustomize"), "build", folder), yaml.CSafeLoader))
         for folder in [examples / "change-classes" / base, *folders]
-    ]
-    whole, *parts = [list(yaml.load_all(text, yaml.CSafeLoader)) for text in built]
-    assert sorted((item for part in parts for item in part), key=identity) == sorted(
-        whole, key=identity
     )
     assert all(parts)
+    same_objects(base, (item for part in parts for item in part), whole)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
 def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
-    engine: str, tool: Callable[[str], Path], tmp_path: Path
+    engine: str, tool: Tool, tmp_path: Path
 ) -> None:
+    """Patches keep the order of the base, so the order may differ."""
     # A directory of its own: what other tests rendered is beside `tmp_path`, and would be compared.
-    tree = tmp_path / "fleet"
-    render_fleet(tree)
-    for folder in (tree / "clusters").iterdir():
-        command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
-        built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        found = sorted(yaml.load_all(built, yaml.CSafeLoader), key=identity)
-        name = f"expected/{folder.name}.yaml"
-        expected = sorted(documents(FLEET / name), key=identity)
-        assert_same_objects(name, found, expected, GENERATE)
+    for name, built in fleet(tool(engine), tmp_path / "fleet").items():
+        same_objects(name, yaml.load_all(built, yaml.CSafeLoader), documents(FLEET / name))
 
 
 def test_every_example_is_a_case() -> None:
     """What is to be migrated, the service and what forges run are built by nothing of ours."""
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {case.folder.split("/")[0] for case in BUILDS} | {
-        PIPELINE.name,
-        FLEET.name,
-        "by-hand",
-        "server",
-        "merge-gate",
-    }
+    others = {PIPELINE.name, FLEET.name, "by-hand", "server", "merge-gate"}
+    assert folders == {folder.split("/")[0] for folder in BUILDS} | others
 
 
-def documents(path: Path) -> Iterator[dict[str, object]]:
+def same_objects(name: str, found: Iterable[Any], expected: Iterable[Any]) -> None:
+    def identity(item: dict[str, Any]) -> tuple[str, str]:
+        return item["kind"], item["metadata"]["name"]
+
+    assert_same_objects(name, sorted(found, key=identity), sorted(expected, key=identity), GENERATE)
+
+
+def documents(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file, or of the kustomization in a directory."""
     if path.is_dir():
-        for name in yaml.load((path / "kustomization.yaml").read_text(), yaml.CSafeLoader)[
-            "resources"
-        ]:
+        kustomization = yaml.load((path / "kustomization.yaml").read_text(), yaml.CSafeLoader)
+        for name in kustomization["resources"]:
             yield from documents(path / name)
     else:
         yield from yaml.load_all(path.read_text(), yaml.CSafeLoader)
 
 
-def unplaced(item: dict[str, object]) -> dict[str, object]:
+def unplaced(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without the annotations that say where it shall be written."""
     metadata = item["metadata"]
-    annotations = {
-        key: value for key, value in metadata.get("annotations", {}).items() if key not in PLACE
-    }
-    return {**item, "metadata": {**metadata, "annotations": annotations}} if annotations else item
-
-
-def identity(item: dict[str, object]) -> tuple[str, str]:
-    return str(item["kind"]), str(item["metadata"]["name"])
+    notes = {key: text for key, text in metadata.get("annotations", {}).items() if key not in PLACE}
+    return {**item, "metadata": {**metadata, "annotations": notes}} if notes else item

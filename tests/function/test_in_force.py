@@ -22,10 +22,11 @@ POLICY = "policies/policy.yaml"
 Found = Callable[[], list[tuple[str, str]]]
 
 
-@pytest.fixture
-def repository(
+@pytest.fixture(autouse=True)
+def _repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Callable[[str], Path]
-) -> Path:
+) -> None:
+    """Work in a repository with one cluster of two Kustomizations."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     monkeypatch.chdir(tmp_path)
     for folder in (".git", "live", "windowed", "policies", str(CLUSTER)):
@@ -33,24 +34,36 @@ def repository(
     Path("live/live.yaml").write_text(config_map("l"))
     Path("windowed/windowed.yaml").write_text(config_map("w"))
     Path(CLUSTER, "flux.yaml").write_text(kustomization("live") + kustomization("windowed"))
-    return tmp_path
 
 
 @pytest.fixture
-def found(repository: Path, capsys: pytest.CaptureFixture[str]) -> Found:
+def found(capsys: pytest.CaptureFixture[str]) -> Found:
+    """Give what checks the repository, and returns rule and file of each finding."""
+
     def check() -> list[tuple[str, str]]:
-        assert repository == Path.cwd()
         capsys.readouterr()
         main(["check", "--repo", ".", "-o", "json", "--no-cache", "--source", "flux-system=."])
         results = json.loads(capsys.readouterr().out)["results"]
-        return [
+        every = [
             (each["tags"]["rule"], f"{each['file']['path']}:{each['tags']['line']}")
             for each in results
-            # Tests move what was rendered: its command then leads elsewhere.
-            if each["tags"]["rule"] != "windows-stale"
         ]
+        # Tests move what was rendered: its command then leads elsewhere.
+        return [each for each in every if each[0] != "windows-stale"]
 
     return check
+
+
+def listing(more: str) -> None:
+    """Write the cluster's kustomization, which lists its Kustomizations, and more."""
+    text = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
+    (CLUSTER / "kustomization.yaml").write_text(text + more)
+
+
+def lay(name: str, path: Path) -> str:
+    """Put a policy somewhere: one that `fires` lacks the annotation."""
+    shutil.copy(RULES / LOCAL_CONFIG.id / f"{name}.yaml", path)
+    return str(path)
 
 
 def rendered(*options: str) -> None:
@@ -104,62 +117,49 @@ def _window(cluster: str) -> str:
 
 @pytest.mark.parametrize(("name", "fires"), [("fires", True), ("nearly", False)])
 def test_a_policy_that_is_applied_itself_is_found(name: str, found: Found, *, fires: bool) -> None:
-    shutil.copy(RULES / LOCAL_CONFIG.id / f"{name}.yaml", CLUSTER / "policy.yaml")
-    assert ((LOCAL_CONFIG.id, f"{CLUSTER}/policy.yaml:3") in found()) is fires
+    """No cluster knows the kind: by whoever reads the repository, with file and line."""
+    policy = lay(name, CLUSTER / "policy.yaml")
+    assert ((LOCAL_CONFIG.id, f"{policy}:3") in found()) is fires
 
 
-def test_a_kustomization_of_a_policy_alone_is_a_transformer(repository: Path) -> None:
+def test_a_kustomization_of_a_policy_alone_is_a_transformer() -> None:
     """As examples/base-and-patches has it: patches change the policy."""
-    folder = repository / CLUSTER / "policy"
+    folder = CLUSTER / "policy"
     folder.mkdir()
-    shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", folder / "policy.yaml")
     (folder / "kustomization.yaml").write_text("resources:\n- policy.yaml\n")
-    assert main(["render", f"{CLUSTER}/policy/policy.yaml", "--output-dir", "windows"]) == 0
-
-
-def _is_found(policy: str, said: str) -> bool:
-    lines = [line for line in said.splitlines() if line.endswith("(local-config)")]
-    return any(line.startswith(f"{policy}:3:1: ") for line in lines)
+    assert main(["render", lay("fires", folder / "policy.yaml"), "--output-dir", "windows"]) == 0
 
 
 @pytest.mark.parametrize("name", ["fires", "nearly"])
-@pytest.mark.parametrize("where", ["bootstrapped", "listed", "listed before ---"])
+@pytest.mark.parametrize("end", [None, "", "---\n"])
 def test_render_and_verify_look_where_the_policy_lies(
-    where: str, name: str, repository: Path, capsys: pytest.CaptureFixture[str]
+    end: str | None, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where Flux was bootstrapped it makes a kustomization of all files."""
-    file = repository / CLUSTER / "policy.yaml"
-    shutil.copy(RULES / LOCAL_CONFIG.id / f"{name}.yaml", file)
-    if where == "bootstrapped":
-        (repository / CLUSTER / "flux-system").mkdir()
+    policy = lay(name, CLUSTER / "policy.yaml")
+    if end is None:
+        (CLUSTER / "flux-system").mkdir()
     else:
-        listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
-        end = where.removeprefix("listed").removeprefix(" before ")
-        (repository / CLUSTER / "kustomization.yaml").write_text(f"{listing}- policy.yaml\n{end}\n")
-    policy = f"{CLUSTER}/policy.yaml"
-    code = main(["render", policy, "--output-dir", "windows"])
-    said = capsys.readouterr().err
-    assert code == (1 if name == "fires" else 0)
-    assert _is_found(policy, said) is (name == "fires")
-    assert Path("windows").exists() is (name == "nearly")
+        listing(f"- policy.yaml\n{end}")
+    fires = name == "fires"
+    assert main(["render", policy, "--output-dir", "windows"]) == fires
+    assert Path("windows").exists() is not fires
+    rendering = capsys.readouterr().err
     main(["verify", "live", "--policy", policy])
-    assert _is_found(policy, capsys.readouterr().err) is (name == "fires")
+    for said in (rendering, capsys.readouterr().err):
+        lines = [line for line in said.splitlines() if line.endswith("(local-config)")]
+        assert [line.startswith(f"{policy}:3:1: ") for line in lines] == [True] * fires
 
 
-def test_a_plugin_needs_no_annotation(repository: Path) -> None:
-    assert repository == Path.cwd()
-    shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", CLUSTER / "policy.yaml")
-    listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
-    Path(CLUSTER, "kustomization.yaml").write_text(f"{listing}transformers:\n- policy.yaml\n")
-    assert main(["render", f"{CLUSTER}/policy.yaml", "--output-dir", "windows"]) == 0
+def test_a_plugin_needs_no_annotation() -> None:
+    listing("transformers:\n- policy.yaml\n")
+    policy = lay("fires", CLUSTER / "policy.yaml")
+    assert main(["render", policy, "--output-dir", "windows"]) == 0
 
 
-def test_a_policy_in_what_a_build_printed_is_found(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert repository == Path.cwd()
+def test_a_policy_in_what_a_build_printed_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     rendered()
-    shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", "windows/north/policy.yaml")
+    lay("fires", Path("windows/north/policy.yaml"))
     with Path("windows/north/kustomization.yaml").open("a") as kustomization:
         kustomization.write("- policy.yaml\n")
     assert main(["verify", "windows/north", "--policy", POLICY]) == 1

@@ -1,12 +1,13 @@
 """What is not ours leaves byte for byte as it came."""
 
 import pytest
-from calls import APPS, POLICY, as_item, call, lines_apart, wire
+from calls import APPS, POLICY, as_item, call, indented, lines_apart, wire
 from yaml_strategies import AMBIGUOUS
 
 CONFIG_MAP = (
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n  namespace: shop\ndata:\n"
 )
+CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n"
 
 # Texts that readers of YAML 1.1, 1.2 and JSON disagree about.
 LOOKALIKES = (*AMBIGUOUS, "2024-01-01T00:00:00Z", "2001-12-14 21:59:43.10 -5")
@@ -33,16 +34,13 @@ UNUSUAL = {
 }
 
 
-def list_of(text: str) -> str:
-    return text.partition("items:\n")[2].partition("functionConfig:\n")[0]
-
-
 def untouched(*items: str) -> bool:
-    data = wire(*items)
-    answer = call(data)
+    """Whether the function, at work beside them, gives these items as they came."""
+    given = wire(*items, config="")
+    answer = call(wire(*items))
     assert answer.code == 0, answer.err
-    kept, additions = list_of(data), list_of(answer.out.decode()).removeprefix(list_of(data))
-    return list_of(answer.out.decode()) == kept + additions and "\n  kind: CronJob\n" in additions
+    additions = answer.out.decode().removeprefix(given)
+    return given + additions == answer.out.decode() and "\n  kind: CronJob\n" in additions
 
 
 @pytest.mark.parametrize("style", UNUSUAL)
@@ -61,29 +59,21 @@ def test_T02_lookalikes() -> None:
 
 
 def test_T02_lookalikes_in_an_edited_item() -> None:
-    strange = "".join(
-        f"      k{i}: {text}\n      q{i}: '{text}'\n" for i, text in enumerate(LOOKALIKES)
-    )
-    apps = f"{APPS}  suspend: false\n  postBuild:\n    substitute:\n{strange}"
-    answer = call(wire(apps), LOG_TO_STDERR="true")
+    strange = "".join(f"      k{i}: {x}\n      q{i}: '{x}'\n" for i, x in enumerate(LOOKALIKES))
+    given = wire(f"{APPS}  suspend: false\n  postBuild:\n    substitute:\n{strange}")
+    answer = call(given)
     assert answer.code == 0
-    changed = [
-        line for line in lines_apart(wire(apps).encode(), answer.out) if line.startswith("-")
-    ]
-    assert changed == ["-    suspend: false"]
+    changed = lines_apart(given.encode(), answer.out)
+    assert [line for line in changed if line.startswith("-")] == ["-    suspend: false"]
 
 
 def test_T03_plain_equals_sign_in_a_crd() -> None:
-    """The `=` that stops a reader of YAML 1.1 stops nothing here."""
-    crd = (
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n"
-        "  name: x.example.org\n"
-    )
-    assert untouched(crd + "spec:\n  enum:\n  - =\n  - '='\n  - '!='\n  =: =\n")
-    apps = APPS + "  patches:\n  - op: =\n"
-    answer = call(wire(apps))
+    """The `=` that stops a reader of YAML 1.1 stops nothing here, nor where one looks."""
+    crd = f"{CRD}  name: x.example.org\nspec:\n  enum:\n  - =\n  - '='\n  - '!='\n  =: =\n"
+    assert untouched(crd)
+    answer = call(wire(APPS + "  patches:\n  - op: =\n"))
     assert answer.code == 0
-    assert "    - op: =\n" in answer.out.decode()
+    assert b"    - op: =\n" in answer.out
 
 
 ANNOTATIONS = """\
@@ -106,61 +96,51 @@ ANNOTATIONS = """\
 
 
 def test_T04_annotations_of_the_orchestrator() -> None:
-    apps = APPS.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}")
-    answer = call(
-        wire(apps, CONFIG_MAP.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") + "  a: b\n")
-    )
-    assert (
-        answer.out.decode().count("".join(f"  {line}\n" for line in ANNOTATIONS.splitlines())) == 2
-    )
+    """Each is as it was, where another field is edited, too; a new object has but its place."""
+    noted = [
+        each.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") for each in (APPS, CONFIG_MAP)
+    ]
+    answer = call(wire(*noted))
+    assert answer.out.decode().count(indented(ANNOTATIONS)) == 2
     new = {key for item in answer.items[2:] for key in item["metadata"]["annotations"]}
-    place = {"internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index"}
-    assert {
-        key for key in new if key.startswith(("internal.", "config.", "kustomize.config."))
-    } == place
+    theirs = {key for key in new if key.startswith(("internal.", "config.", "kustomize.config."))}
+    assert theirs == {f"internal.config.kubernetes.io/{name}" for name in ("path", "index")}
 
 
 def test_T07_what_belongs_to_others() -> None:
+    local = "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"
+    kustomize = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
     assert untouched(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: week-gate\npipeline: {}\n",
         POLICY,
-        CONFIG_MAP.replace(
-            "metadata:\n", "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"
-        ),
+        CONFIG_MAP.replace("metadata:\n", local),
         f"apiVersion: v1\nkind: List\nitems:\n{as_item(APPS)}  suspend: false\n",
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: week-}\n",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n",
+        # Of another group than those of Flux.
+        f"{kustomize}metadata: {{name: apps}}\nsuspend: false\n",
     )
 
 
 def test_T08_order() -> None:
-    others = [
-        CONFIG_MAP.replace("sample", f"sample-{number}") + "  a: b\n" for number in (3, 1, 7, 5, 2)
-    ]
-    items = [*others[:2], APPS, *others[2:]]
-    answers = [call(wire(*items)), call(wire(*reversed(items)))]
-    names = [[item["metadata"]["name"] for item in answer.items] for answer in answers]
-    came = [text.partition("name: ")[2].partition("\n")[0] for text in items]
-    assert names[0][: len(items)] == came
-    assert names[1][: len(items)] == came[::-1]
-    assert answers[0].items[len(items) :] == answers[1].items[len(items) :]
+    """Of the items it is kept; additions come behind them, always in one order."""
+    names = ["sample-3", "sample-1", "apps", "sample-7", "sample-2"]
+    items = [APPS if name == "apps" else CONFIG_MAP.replace("sample", name) for name in names]
+    there, back = call(wire(*items)), call(wire(*reversed(items)))
+    assert [item["metadata"]["name"] for item in there.items[:5]] == names
+    assert [item["metadata"]["name"] for item in back.items[:5]] == names[::-1]
+    assert there.items[5:] == back.items[5:]
 
 
 def test_T09_fifty_large_definitions() -> None:
+    """More than 1.5 MB of CRDs with all that real ones have pass byte for byte."""
     texts = "".join(
         f"        description: >-\n          {text} {'word ' * 8}\n" for text in LOOKALIKES
     )
-    head = (
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: "
-    )
-    field = (
-        "      field{}:\n        type: string\n        enum: [=, on, 1e3, '22:00']\n"
-        "        pattern: ^[a-z]\\d+$\n"
-    )
-    body = "spec:\n  schema:\n    openAPIV3Schema:\n" + "".join(
-        field.format(i) + texts for i in range(20)
-    )
-    crds = [f"{head}things{number}.example.org\n{body}" for number in range(50)]
+    enum = "        enum: [=, on, 1e3, '22:00']\n        pattern: ^[a-z]\\d+$\n"
+    fields = "".join(f"      field{i}:\n        type: string\n{enum}{texts}" for i in range(20))
+    body = f"spec:\n  schema:\n    openAPIV3Schema:\n{fields}"
+    crds = [f"{CRD}  name: things{number}.example.org\n{body}" for number in range(50)]
     assert sum(map(len, crds)) > 1_500_000
     assert untouched(*crds)

@@ -32,60 +32,34 @@ TARGETS = (
     {"kind": "CronJob", "namespace": "shop", "names": ["report"]},
 )
 ACTUATORS = (
-    None,
     {"image": "registry.example/python:3.13"},
     {"imagePullPolicy": "Always"},
     {"imagePullSecrets": ["a"]},
     {"imagePullSecrets": ["b", "a"]},
     {"type": "Kubectl"},
 )
+IMAGE = "registry.example/mode"
 HOOKS = (
-    {
-        "namespace": "hooks",
-        "beforeOpen": {"image": "registry.example/mode:1", "command": ["mode", "on"]},
-    },
-    {
-        "namespace": "jobs",
-        "afterClose": {"image": "registry.example/mode:2", "command": ["mode"], "args": ["off"]},
-    },
+    {"namespace": "hooks", "beforeOpen": {"image": f"{IMAGE}:1", "command": ["mode", "on"]}},
+    {"namespace": "jobs", "afterClose": {"image": f"{IMAGE}:2", "args": ["off"]}},
 )
-NAMED = {
-    "w": {
-        "opens": "Mon 08:00",
-        "closes": "Thu 17:00",
-        "cronJobs": {"open": "open-it", "close": "close-it"},
-    }
-}
+EXTRAS = ("AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics")
+NAMED = "windows: {w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: o, close: c}}}"
 
-windows = st.one_of(
-    st.sampled_from([yaml.load(f"{{{text}}}", yaml.CSafeLoader) for text in RECURRING.values()]),
-    st.just({"windows": NAMED}),
+windows = st.sampled_from(
+    [yaml.load(f"{{{text}}}", yaml.CSafeLoader) for text in (*RECURRING.values(), *8 * [NAMED])]
 )
-specs = st.builds(
-    lambda shape, targets, actuator, zone, extras, hooks, admission: {
-        "timeZone": zone,
-        "crossNamespaceTargets": "Allow",
-        "targets": [TARGETS[number] for number in targets],
-        **({"actuator": actuator} if actuator else {}),
-        "extras": extras,
-        "admissionPolicy": admission,
-        **({"hooks": hooks} if hooks else {}),
-        **shape,
+fields = st.fixed_dictionaries(
+    {
+        "timeZone": st.sampled_from(["Etc/UTC", "Europe/Berlin"]),
+        "crossNamespaceTargets": st.just("Allow"),
+        "targets": st.lists(st.sampled_from(TARGETS), min_size=1, max_size=3, unique_by=str),
+        "extras": st.lists(st.sampled_from(EXTRAS), unique=True, max_size=2),
+        "admissionPolicy": st.sampled_from(["Enabled", "Disabled"]),
     },
-    windows,
-    st.lists(st.integers(0, len(TARGETS) - 1), min_size=1, max_size=3, unique=True),
-    st.sampled_from(ACTUATORS),
-    st.sampled_from(["Etc/UTC", "Europe/Berlin"]),
-    st.lists(
-        st.sampled_from(
-            ["AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics"]
-        ),
-        unique=True,
-        max_size=2,
-    ),
-    st.sampled_from([None, *HOOKS]),
-    st.sampled_from(["Enabled", "Disabled"]),
+    optional={"actuator": st.sampled_from(ACTUATORS), "hooks": st.sampled_from(HOOKS)},
 )
+specs = st.builds(lambda shape, others: {**others, **shape}, windows, fields)
 
 
 def policy(every: list[dict[str, object]]) -> KubeObject:

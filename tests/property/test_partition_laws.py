@@ -7,8 +7,9 @@ import json
 import re
 
 import yaml
-from calls import HEAD, as_item, call
-from hypothesis import given, reject
+from calls import as_item, call, wire
+from hypothesis import given as drawn
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from krm_windows.classes import selection
@@ -34,34 +35,29 @@ KINDS = st.sampled_from(
     ]
 )
 GLOBS = st.sampled_from(["*", "web", "web*", "*b", "dash-*", "*-*", "env", "shop"])
+Object = dict[str, object]
 CLASSES = ["live", "day", "night", "week"]
 ENTRY = re.compile(r"^- .*\n(?:  .*\n)*", re.MULTILINE)
 DEFINITION = {"group": "example.com", "names": {"kind": "Thing"}}
 
 
 @st.composite
-def objects(draw: st.DrawFn) -> dict[str, object]:
+def objects(draw: st.DrawFn) -> Object:
     version, kind = draw(KINDS)
     namespace = None if kind in ("Namespace", "CustomResourceDefinition") else draw(NAMESPACES)
-    annotations = (
-        {CHANGE_CLASS: draw(st.sampled_from(CLASSES[:2]))} if draw(st.integers(0, 5)) == 0 else {}
-    )
-    labels = draw(st.dictionaries(st.just("tier"), st.sampled_from(["front", "back"])))
     metadata = {
         "name": draw(NAMES),
         "namespace": namespace,
-        "labels": labels,
-        "annotations": annotations,
+        "labels": draw(st.dictionaries(st.just("tier"), st.sampled_from(["front", "back"]))),
     }
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": {key: value for key, value in metadata.items() if value},
-        **({"spec": DEFINITION} if kind == "CustomResourceDefinition" else {}),
-    }
+    if draw(st.integers(0, 5)) == 0:
+        metadata["annotations"] = {CHANGE_CLASS: draw(st.sampled_from(CLASSES[:2]))}
+    metadata = {key: value for key, value in metadata.items() if value}
+    spec = {"spec": DEFINITION} if kind == "CustomResourceDefinition" else {}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **spec}
 
 
-def identity(found: dict[str, object]) -> tuple[object, ...]:
+def identity(found: Object) -> tuple[object, ...]:
     metadata = found["metadata"]
     group = str(found["apiVersion"]).rpartition("/")[0]
     return group, found["kind"], metadata.get("namespace"), metadata["name"]
@@ -71,7 +67,7 @@ STREAMS = st.lists(objects(), max_size=8, unique_by=identity)
 
 
 @st.composite
-def rules(draw: st.DrawFn) -> dict[str, object]:
+def rules(draw: st.DrawFn) -> Object:
     kinds = st.sampled_from(
         ["ConfigMap", "Service", "Service.serving.knative.dev", "Thing", "Namespace"]
     )
@@ -88,7 +84,7 @@ def rules(draw: st.DrawFn) -> dict[str, object]:
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> dict[str, object]:
+def specs(draw: st.DrawFn) -> Object:
     names = CLASSES[: draw(st.integers(2, 4))]
     listed = draw(st.permutations(names))
     return {
@@ -98,7 +94,7 @@ def specs(draw: st.DrawFn) -> dict[str, object]:
     }
 
 
-def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Partition:
+def partition(spec: Object, stream: list[Object]) -> Partition:
     items = [KubeObject.from_value(found) for found in stream]
     try:
         read = Spec.read(spec)
@@ -107,23 +103,19 @@ def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Parti
     return divide(read, items)
 
 
-def config(spec: dict[str, object]) -> str:
-    head = (
-        "functionConfig:\n  apiVersion: krm-windows.dev/v1alpha1\n  kind: ChangeClasses\n"
-        "  metadata: {name: c}\n"
-    )
-    return f"{head}  spec: {json.dumps(spec)}\n"
+def given(stream: list[Object], spec: Object) -> str:
+    items = [KubeObject.from_value(found).span.decode() for found in stream]
+    head = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses"}
+    config = json.dumps({**head, "metadata": {"name": "c"}, "spec": spec})
+    return wire(*items, config=f"{config}\n")
 
 
-@given(specs(), STREAMS)
-def test_the_classes_of_a_split_join_to_the_base(
-    spec: dict[str, object], stream: list[dict[str, object]]
-) -> None:
+@drawn(specs(), STREAMS)
+def test_the_classes_of_a_split_join_to_the_base(spec: Object, stream: list[Object]) -> None:
     """What is said against a stream is the same for every class: all of its builds fail or none."""
     texts = [as_item(KubeObject.from_value(found).span.decode()) for found in stream]
-    wire = HEAD + "items:" + ("\n" if texts else " []\n") + "".join(texts)
     answers = [
-        call(wire + config({**spec, "keep": declared["name"]})) for declared in spec["classes"]
+        call(given(stream, {**spec, "keep": declared["name"]})) for declared in spec["classes"]
     ]
     assert len({answer.code for answer in answers}) == 1
     kept = [
@@ -134,10 +126,8 @@ def test_the_classes_of_a_split_join_to_the_base(
         assert all(found == [text for text in texts if text in found] for found in kept)
 
 
-@given(specs(), STREAMS)
-def test_the_files_of_a_split_join_to_the_base(
-    spec: dict[str, object], stream: list[dict[str, object]]
-) -> None:
+@drawn(specs(), STREAMS)
+def test_the_files_of_a_split_join_to_the_base(spec: Object, stream: list[Object]) -> None:
     """One file for each object, with its text as it came."""
     texts = [KubeObject.from_value(found).span for found in stream]
     divided = partition(spec, stream)
@@ -159,10 +149,8 @@ def test_the_files_of_a_split_join_to_the_base(
         ]
 
 
-@given(specs(), STREAMS)
-def test_annotation_first_rule_default(
-    spec: dict[str, object], stream: list[dict[str, object]]
-) -> None:
+@drawn(specs(), STREAMS)
+def test_annotation_first_rule_default(spec: Object, stream: list[Object]) -> None:
     """In this order they decide about everything but what others cannot be without."""
     for found, placed in zip(stream, partition(spec, stream).placements, strict=True):
         annotated = found["metadata"].get("annotations", {}).get(CHANGE_CLASS)
@@ -175,10 +163,8 @@ def test_annotation_first_rule_default(
             assert placed.change_class == (annotated or [*matching, spec["default"]][0])
 
 
-@given(specs(), STREAMS)
-def test_nothing_comes_before_its_namespace_or_its_kind(
-    spec: dict[str, object], stream: list[dict[str, object]]
-) -> None:
+@drawn(specs(), STREAMS)
+def test_nothing_comes_before_its_namespace_or_its_kind(spec: Object, stream: list[Object]) -> None:
     """A Namespace and a CRD are in no later class than what is in it, or of it."""
     placements = partition(spec, stream).placements
     for provider in placements:
@@ -189,27 +175,20 @@ def test_nothing_comes_before_its_namespace_or_its_kind(
             assert not (inside or of_kind) or provider.rank <= user.rank
 
 
-@given(specs(), STREAMS)
-def test_annotated_resources_stay_where_they_are(
-    spec: dict[str, object], stream: list[dict[str, object]]
-) -> None:
+@drawn(specs(), STREAMS)
+def test_annotated_resources_stay_where_they_are(spec: Object, stream: list[Object]) -> None:
     """Without `keep` everything is annotated, and a second run changes nothing."""
-    wire = HEAD + "items:" + ("\n" if stream else " []\n")
-    wire += "".join(as_item(KubeObject.from_value(found).span.decode()) for found in stream)
-    once = call(wire + config(spec))
+    once = call(given(stream, spec))
     if once.code == 0:
         assert call(once.out).out == once.out
-        annotated = (
-            [found["metadata"]["annotations"][CHANGE_CLASS] for found in once.items]
-            if stream
-            else []
-        )
+        items = once.items if stream else []
+        annotated = [found["metadata"]["annotations"][CHANGE_CLASS] for found in items]
         assert annotated == [placed.change_class for placed in partition(spec, stream).placements]
 
 
-@given(rules(), rules(), STREAMS)
+@drawn(rules(), rules(), STREAMS)
 def test_a_rule_that_covers_another_leaves_it_nothing(
-    earlier: dict[str, object], later: dict[str, object], stream: list[dict[str, object]]
+    earlier: Object, later: Object, stream: list[Object]
 ) -> None:
     """A rule that is refused as unreachable could not have matched anything."""
     one, other = ClassRule.read(earlier), ClassRule.read(later)

@@ -27,12 +27,13 @@ from krm_windows.exit_codes import ExitCode
 DAYS = ("--from", "2026-12-14", "--days", "7")
 NAMELESS = re.compile(r"[\x00/]")
 Document = dict[str, object]
+KIND = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy"}
 
 
 def policy(text: str) -> Document:
+    reason, told = {"reason": text}, {"description": text}
     return {
-        "apiVersion": "krm-windows.dev/v1alpha1",
-        "kind": "WindowPolicy",
+        **KIND,
         "metadata": {
             "name": "week",
             "namespace": "flux-system",
@@ -53,26 +54,17 @@ def policy(text: str) -> Document:
                     "trueMeans": "Closed",
                 },
             ],
-            "windows": {
-                "office": {"opens": "Mon 08:00", "closes": "Thu 17:00", "description": text}
-            },
-            "freezes": {
-                "audit": {"starts": "2026-12-15T12:00", "ends": "2026-12-16", "reason": text}
-            },
+            "windows": {"office": {"opens": "Mon 08:00", "closes": "Thu 17:00", **told}},
+            "freezes": {"audit": {"starts": "2026-12-15T12:00", "ends": "2026-12-16", **reason}},
             "overrides": {
                 "press": {
                     "state": "Closed",
                     "starts": "2026-12-17T09:00",
                     "ends": "2026-12-17T10:00",
-                    "reason": text,
-                    "requestedBy": text,
-                    "ticket": text,
+                    **dict.fromkeys(("reason", "requestedBy", "ticket"), text),
                 }
             },
-            "clusters": {
-                "north": {"freezes": {"audit": {"reason": text}}},
-                "south": {"interval": "5m"},
-            },
+            "clusters": {"north": {"freezes": {"audit": reason}}, "south": {"interval": "5m"}},
             "hooks": {
                 "namespace": "hooks",
                 "beforeOpen": {
@@ -161,11 +153,10 @@ def workplace(text: str) -> None:
 
 def wrong(text: str) -> Document:
     return {
-        "apiVersion": "krm-windows.dev/v1alpha1",
-        "kind": "WindowPolicy",
+        **KIND,
         "metadata": {"name": text, "namespace": text},
         "spec": {
-            "timeZone": text,
+            **dict.fromkeys(("timeZone", "outsideWindows", "interval", "closesEarly"), text),
             text: text,
             "targets": [
                 {**dict.fromkeys(("kind", "namespace", "apiVersion", "resource"), text)},
@@ -178,9 +169,6 @@ def wrong(text: str) -> Document:
             },
             "freezes": {text: {"starts": text, "ends": text}},
             "overrides": {"a": {"state": text, "starts": text, "ends": text, "reason": text}},
-            "outsideWindows": text,
-            "interval": text,
-            "closesEarly": text,
             "actuator": {"type": text, "image": text, "imagePullPolicy": text},
             "hooks": {"namespace": text, "beforeOpen": {"image": text, "timeout": text}},
             "formerNames": [text],
@@ -232,13 +220,9 @@ def _repository(text: str, name: str) -> None:
             "---\n".join(map(written, documents))
         )
     Path("repo/apps").mkdir()
-    map_ = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": text, "namespace": text},
-        "data": {text: text},
-    }
-    Path(f"repo/apps/{name}.yaml").write_text(written(map_))
+    odd = {"apiVersion": "v1", "kind": "ConfigMap", "data": {text: text}}
+    odd["metadata"] = {"name": text, "namespace": text}
+    Path(f"repo/apps/{name}.yaml").write_text(written(odd))
     Path("repo/apps/broken.yaml").write_text(f"a: [{text}\n".replace("\x00", ""))
 
 

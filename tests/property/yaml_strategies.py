@@ -9,120 +9,37 @@ from hypothesis import strategies as st
 
 # Plain scalars that YAML 1.1, YAML 1.2, Go and Python do not agree about.
 AMBIGUOUS = [
-    *(
-        "1e3",
-        "0o17",
-        "12e03",
-        "22:00",
-        "on",
-        "y",
-        "=",
-        "<<",
-        "~",
-        "012",
-        ".5",
-        "2024-01-01",
-        "0x1F",
-        "1_000",
-    ),
-    *(
-        "190:20:30",
-        "null",
-        "Null",
-        "NO",
-        "yes",
-        "true",
-        ".inf",
-        ".NaN",
-        "1.0",
-        "1.",
-        "+1",
-        "-0",
-        "0b11",
-        "99999999999999999999999",
-        "1e400",
-    ),
+    *("1e3", "0o17", "12e03", "22:00", "on", "y", "=", "<<", "~", "012", ".5", "2024-01-01"),
+    *("0x1F", "1_000", "190:20:30", "null", "Null", "NO", "yes", "true", ".inf", ".NaN", "1.0"),
+    *("1.", "+1", "-0", "0b11", "99999999999999999999999", "1e400"),
 ]
 # The same, and other texts that are not what they look like.
 LOOKALIKES = [
     *AMBIGUOUS,
-    *("True", "-.INF", ".nan", "1e+3", "6.", "n"),
-    *("", " ", "-", "?", ":", "- a", "a: b", "a #b", "#", "&a", "*a", "!a", "|", ">", "%a"),
-    *(
-        "@a",
-        "`a",
-        "{",
-        "[",
-        "]",
-        ",",
-        "'",
-        '"',
-        "\\",
-        "a:",
-        ":a",
-        "---",
-        "...",
-        "2001-12-14t21:59:43.10-05:00",
-        "é",
-        "😀",
-    ),
-    *(
-        "a\nb",
-        "a\nb\n",
-        "\na",
-        "a\n\n",
-        " a\nb",
-        "a \nb",
-        "a\n b\n",
-        "\ta\nb",
-        "a\r\nb",
-        "a\x85b",
-        "a\u2028b\n",
-        "\ufeffa",
-    ),
-    *(
-        "a\x00b",
-        "\x7f",
-        "a\n\tb",
-        "a\n \nb",
-        "x" * 300,
-        "Monday 08:00 to Thursday 17:00, Europe/Berlin",
-        "/gate",
-        "10m",
-    ),
+    *("True", "-.INF", ".nan", "1e+3", "6.", "n", "", " ", "-", "?", ":", "- a", "a: b", "a #b"),
+    *("#", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a", "{", "[", "]", ",", "'", '"', "\\", "a:"),
+    *(":a", "---", "...", "2001-12-14t21:59:43.10-05:00", "é", "😀", "a\nb", "a\nb\n", "\na"),
+    *("a\n\n", " a\nb", "a \nb", "a\n b\n", "\ta\nb", "a\r\nb", "a\x85b", "a\u2028b\n", "\ufeffa"),
+    *("a\x00b", "\x7f", "a\n\tb", "a\n \nb", "x" * 300),
+    *("Monday 08:00 to Thursday 17:00, Europe/Berlin", "/gate", "10m"),
 ]
 KEYS = ["a", "b", "name", "on", "22:00", "x.y/z", "=", "spec"]
 PLAIN = [
-    "x",
-    "on",
-    "22:00",
-    "=",
-    "1e3",
-    "a b",
-    "don't",
-    'say "x',
-    "a [b",
-    "http://x:1/#y",
-    "~",
-    "-x",
-    "😀",
-    "0x1F",
-    "a{b",
+    *("x", "on", "22:00", "=", "1e3", "a b", "don't", 'say "x', "a [b", "http://x:1/#y", "~", "-x"),
+    *("😀", "0x1F", "a{b"),
 ]
 # Lines that a quoted scalar may carry over a break, and that look like structure.
 MISLEADING = [
-    "- a",
-    "- kind: X",
-    "items:",
-    "functionConfig: x",
-    "# no comment",
-    "kind: Y",
-    "",
-    "  - b",
-    "results:",
+    *("- a", "- kind: X", "items:", "functionConfig: x", "# no comment", "kind: Y", "", "  - b"),
+    *("results:",),
 ]
 # What goes on over lines is indented deeper than what is around it (YAML 1.2.2, 6.1 and 7.3).
 PAD = " " * 30
+FLOWS = ["[]", "{}", "[a, b]", "[\"a\", 'b']", "{a: b,~c: [d,~'e']}", "[a,~b~]"]
+FLOWS += ['{a: "x",~b: {c: d}}']
+# What a block scalar holds, and what may stand beside the items of a ResourceList.
+LINES = ["a", "- a", '"open', "# text", "", "  deeper", "kind: Z", "[", "'x: "]
+BESIDE = ["functionConfig:\n  kind: C\n", "unknown: 'x\n\n  - y'\n", "results:\n- message: m\n"]
 COMMENTS = ["#", "# plain", "# it's \"open", "# - a: [", "# {", "# key: 'x"]
 
 
@@ -182,29 +99,11 @@ class Page:
 
     def flow(self) -> str:
         brk = f"\n{PAD}" if self.chance(4) else " "
-        form = self.pick(
-            [
-                "[]",
-                "{}",
-                "[a, b]",
-                "[\"a\", 'b']",
-                "{a: b,~c: [d,~'e']}",
-                "[a,~b~]",
-                '{a: "x",~b: {c: d}}',
-            ]
-        )
-        return form.replace("~", brk)
+        return self.pick(FLOWS).replace("~", brk)
 
     def block(self, column: int) -> list[str]:
         style, chomp = self.pick(["|", ">"]), self.pick(["", "-", "+"])
-        content = self.draw(
-            st.lists(
-                st.sampled_from(
-                    ["a", "- a", '"open', "# text", "", "  deeper", "kind: Z", "[", "'x: "]
-                ),
-                max_size=4,
-            )
-        )
+        content = self.draw(st.lists(st.sampled_from(LINES), max_size=4))
         first = next((line for line in content if line), "")
         depth = "2" if first.startswith(" ") or self.chance(5) else ""
         pad = " " * (column + 2)
@@ -284,16 +183,7 @@ def resource_lists(draw: st.DrawFn) -> bytes:
         "apiVersion: config.kubernetes.io/v1\n",
         "kind: ResourceList\n",
         f"items:{page.comment()}\n{items}",
-        *draw(
-            st.sampled_from(
-                [
-                    [],
-                    ["functionConfig:\n  kind: C\n"],
-                    ["unknown: 'x\n\n  - y'\n"],
-                    ["results:\n- message: m\n"],
-                ]
-            )
-        ),
+        *draw(st.lists(st.sampled_from(BESIDE), max_size=1)),
     ]
     order = draw(st.permutations(range(len(fields))))
     text = "".join(

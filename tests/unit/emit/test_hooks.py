@@ -81,19 +81,10 @@ def test_rights_are_only_where_they_are_used() -> None:
     assert roles(EVENTS) == {namespace: granted + rules for namespace, rules in plain.items()}
 
 
-def kustomization(reference: str) -> str:
-    return (
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
-        "metadata: {name: apps, namespace: flux-system}\n"
-        f"spec: {{sourceRef: {reference}}}\n"
-    )
-
-
-def release(spec: str) -> str:
-    return (
-        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
-        f"metadata: {{name: app, namespace: flux-system}}\nspec: {spec}\n"
-    )
+def target(kind: str, name: str, spec: str) -> str:
+    group = {"Kustomization": "kustomize", "HelmRelease": "helm"}[kind]
+    head = f"apiVersion: {group}.toolkit.fluxcd.io/v2\nkind: {kind}\n"
+    return f"{head}metadata: {{name: {name}, namespace: flux-system}}\nspec: {spec}\n"
 
 
 CHART = (
@@ -104,47 +95,42 @@ WITH_RELEASE = spec(
     targets="[{kind: HelmRelease, names: [app]}]",
     hooks='{namespace: line, onlyIf: Pending, afterClose: {image: "line:1"}}',
 )
-ANY_OF_A_KUSTOMIZATION = ["buckets", "externalartifacts", "gitrepositories", "ocirepositories"]
 
 
-def reads(config: str, *seen: str) -> dict[tuple[str, str], list[str] | None]:
-    found = {}
+def reads(config: str, *seen: str) -> set[str]:
+    """Return what the gate may read of sources: namespace, resource and name, `*` for all."""
+    found = set()
     answer = call(wire(*seen, config=config))
     assert not [each for each in answer.results if each["severity"] == "error"], answer.results
-    for role in answer.of("Role"):
-        for rule in role["rules"]:  # type: ignore[attr-defined]
+    for role in answer.objects:
+        for rule in role["rules"] if role["kind"] == "Role" else ():
             if rule["apiGroups"] == [SOURCE]:
                 assert rule["verbs"] == ["get"]
                 [resource] = rule["resources"]
-                names = rule.get("resourceNames")
-                found[role["metadata"]["namespace"], resource] = names  # type: ignore[index]
+                [name] = rule.get("resourceNames", "*")
+                found.add(f"{role['metadata']['namespace']}/{resource}/{name}")
     return found
 
 
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [
-        ("{kind: GitRepository, name: fleet}", {("flux-system", "gitrepositories"): ["fleet"]}),
-        (
-            "{kind: OCIRepository, name: fleet, namespace: sources}",
-            {("sources", "ocirepositories"): ["fleet"]},
-        ),
-        ("{kind: Secret, name: fleet}", {}),
-        ("{}", {}),
+        ("kind: GitRepository, name: fleet", {"flux-system/gitrepositories/fleet"}),
+        ("kind: OCIRepository, name: o, namespace: sources", {"sources/ocirepositories/o"}),
+        ("kind: Secret, name: fleet", set()),
+        ("", set()),
     ],
 )
-def test_the_source_of_a_target_may_be_read(
-    reference: str, expected: dict[tuple[str, str], list[str]]
-) -> None:
-    config = POLICY.replace("[infra, apps]", "[apps]")
-    assert reads(config + PENDING, kustomization(reference)) == expected
-    assert reads(config + HOOKS, kustomization(reference)) == {}
+def test_the_source_of_a_target_may_be_read(reference: str, expected: set[str]) -> None:
+    """By name, in its own namespace, with `onlyIf: Pending` alone."""
+    seen = target("Kustomization", "apps", f"{{sourceRef: {{{reference}}}}}")
+    assert reads(POLICY + PENDING, seen) == expected
+    assert reads(POLICY + HOOKS, seen) == set()
 
 
 def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
-    config = POLICY + PENDING
-    expected = {("flux-system", kind): None for kind in ANY_OF_A_KUSTOMIZATION}
-    assert reads(config) == expected
+    kinds = ("buckets", "externalartifacts", "gitrepositories", "ocirepositories")
+    assert reads(POLICY + PENDING) == {f"flux-system/{kind}/*" for kind in kinds}
 
 
 @pytest.mark.parametrize(
@@ -152,38 +138,30 @@ def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
     [
         (
             "{chart: {spec: {chart: a, sourceRef: {kind: HelmRepository, name: charts}}}}",
-            {
-                ("flux-system", "helmcharts"): ["flux-system-app"],
-                ("flux-system", "helmrepositories"): ["charts"],
-            },
+            {"flux-system/helmcharts/flux-system-app", "flux-system/helmrepositories/charts"},
         ),
         (
             "{chart: {spec: {sourceRef: {kind: GitRepository, name: a, namespace: charts}}}}",
-            {("charts", "helmcharts"): ["flux-system-app"], ("charts", "gitrepositories"): ["a"]},
+            {"charts/helmcharts/flux-system-app", "charts/gitrepositories/a"},
         ),
-        (
-            "{chartRef: {kind: OCIRepository, name: app}}",
-            {("flux-system", "ocirepositories"): ["app"]},
-        ),
+        ("{chartRef: {kind: OCIRepository, name: app}}", {"flux-system/ocirepositories/app"}),
         (
             "{chartRef: {kind: HelmChart, name: own, namespace: charts}}",
-            {("charts", "helmcharts"): ["own"], ("charts", "buckets"): ["store"]},
+            {"charts/helmcharts/own", "charts/buckets/store"},
         ),
         (
             "{chartRef: {kind: HelmChart, name: unseen}}",
-            {
-                ("flux-system", "helmcharts"): ["unseen"],
-                ("flux-system", "buckets"): None,
-                ("flux-system", "gitrepositories"): None,
-                ("flux-system", "helmrepositories"): None,
+            {"flux-system/helmcharts/unseen"}
+            | {
+                f"flux-system/{kind}/*"
+                for kind in ("buckets", "gitrepositories", "helmrepositories")
             },
         ),
     ],
 )
-def test_the_chart_of_a_release_may_be_read(
-    chart: str, expected: dict[tuple[str, str], list[str] | None]
-) -> None:
-    assert reads(WITH_RELEASE, release(chart), CHART) == expected
+def test_the_chart_of_a_release_may_be_read(chart: str, expected: set[str]) -> None:
+    """And what it comes from."""
+    assert reads(WITH_RELEASE, target("HelmRelease", "app", chart), CHART) == expected
 
 
 def verified(config: str, items: list[dict]) -> set[str]:
@@ -193,20 +171,20 @@ def verified(config: str, items: list[dict]) -> set[str]:
 
 
 def test_what_may_be_read_is_verified() -> None:
-    config = POLICY.replace("[infra, apps]", "[apps]") + PENDING
-    seen = kustomization("{kind: GitRepository, name: fleet}")
+    config = POLICY + PENDING
+    seen = target("Kustomization", "apps", "{sourceRef: {kind: GitRepository, name: fleet}}")
     built = call(wire(seen, config=config)).objects
-    [target, *windows] = built
-    assert verified(config, [target, *windows]) == set()
+    [apps, *windows] = built
+    assert verified(config, [apps, *windows]) == set()
     assert verified(config, windows) == set()
     roles = [item["rules"] for item in windows if item["kind"] == "Role"]
     [read] = [rule for rules in roles for rule in rules if rule["apiGroups"] == [SOURCE]]
     read["resourceNames"].append("other")
-    assert verified(config, [target, *windows]) == {"rights-excess"}
+    assert verified(config, [apps, *windows]) == {"rights-excess"}
     read["resourceNames"].remove("fleet")
-    assert verified(config, [target, *windows]) == {"rights-excess", "rights-missing"}
+    assert verified(config, [apps, *windows]) == {"rights-excess", "rights-missing"}
     read.update(resourceNames=["fleet"], verbs=["get", "list"])
-    assert "rights-excess" in verified(config, [target, *windows])
+    assert "rights-excess" in verified(config, [apps, *windows])
     assert "rights-excess" in verified(config, windows)
 
 

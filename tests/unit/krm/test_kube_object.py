@@ -73,25 +73,19 @@ def test_an_anchor_that_another_object_refers_to_is_not_touched() -> None:
         krm.KubeObject(data, 0, 10, column=0).set(2, "a")
 
 
-TWO = "- name: &app é\n  as: *app\n{}- name: &app y # *app\n  as: *app\n"
-
-
 @pytest.mark.parametrize(
     "between", ["", "- text: 'a &app b'\n  more: '*app'\n", "- {x: &app z, y: *app}\n"]
 )
 def test_an_alias_belongs_to_the_nearest_earlier_anchor(between: str) -> None:
-    source = TWO.format(between)
-    start = source.index("- name: &app y")
-    last = krm.KubeObject(
-        source.encode(), len(source[:start].encode()), len(source.encode()), column=0
-    )
-    last.set("new", "name")
-    assert last.get() == {"name": "new", "as": "y"}
-    first = krm.KubeObject(
-        source.encode(), 0, len(b"- name: &app \xc3\xa9\n  as: *app\n"), column=0
-    )
-    first.set("new", "name")
-    assert first.get() == {"name": "new", "as": "é"}
+    first, last = "- name: &app é\n  as: *app\n", "- name: &app y # *app\n  as: *app\n"
+    source = f"{first}{between}{last}".encode()
+    for begins, ends, kept in (
+        (0, len(first.encode()), "é"),
+        (len(source) - len(last), len(source), "y"),
+    ):
+        one = krm.KubeObject(source, begins, ends, column=0)
+        one.set("new", "name")
+        assert one.get() == {"name": "new", "as": kept}
 
 
 def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
@@ -245,8 +239,7 @@ def test_those_that_mention_a_text_are_found_together(
     items = []
     for source in sources:
         entries = ["".join(f"- key: {piece}\n" for piece in entry) for entry in source]
-        data = "".join(entries).encode()
-        end = 0
+        data, end = "".join(entries).encode(), 0
         for entry in entries:
             start, end = end, end + len(entry.encode())
             items.append(krm.KubeObject(data, start, end, column=0))

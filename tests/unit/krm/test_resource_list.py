@@ -102,9 +102,7 @@ REST = "functionConfig: {kind: C}\n"
     ("before", "after"),
     [
         ("items: # why\n# first\n- kind: A\n- kind: B\n", "items: []\n"),
-        ("items:\n  - kind: A\n", "items: []\n"),
         ("items: [] # why\n", "items: [] # why\n"),
-        ("items: # null\n", "items: []\n"),
         ("items: null # why\n", "items: []\n"),
         ("items:\n", "items: []\n"),
     ],
@@ -154,8 +152,6 @@ def test_line_breaks_of_old() -> None:
         ("items: # null\n", "items:\n- kind: New\n"),
         ("items: []  # why\n", "items:\n- kind: New\n"),
         ("items: ~ \n", "items:\n- kind: New\n"),
-        ("items:\n", "items:\n- kind: New\n"),
-        ("items: \n", "items:\n- kind: New\n"),
         ("items:\n- kind: A\n", "items:\n- kind: A\n- kind: New\n"),
     ],
 )
