@@ -95,17 +95,6 @@ def test_of_a_cluster_that_is_gone_is_said_what_stays_closed(run: Run, capsys: C
     assert "cluster-dropped" not in capsys.readouterr().err
 
 
-def test_a_cluster_that_was_opened_for_ever_goes_without_a_word(run: Run, capsys: Caught) -> None:
-    opened = re.sub("    chicago:.*\n", "    chicago:\n      state: Open\n", POLICY)
-    Path("policy.yaml").write_text(opened)
-    run()
-    Path("policy.yaml").write_text(re.sub("    chicago:.*\n(      .*\n)*", "", POLICY))
-    capsys.readouterr()
-    assert run() == 0
-    assert not Path("tree/clusters/chicago").exists()
-    assert "cluster-dropped" not in capsys.readouterr().err
-
-
 def test_the_base_of_a_cluster_that_keeps_its_files_stays(
     run: Run, tool: Callable[[str], Path]
 ) -> None:

@@ -105,16 +105,6 @@ def test_R04_the_object_and_its_file() -> None:
     assert found["field"] == {"path": "spec.suspend", "currentValue": "true"}
 
 
-def test_R04_the_policy_and_its_file() -> None:
-    config = spec(timeZone="Mars").replace(
-        "  name: week\n",
-        "  name: week\n  annotations: {internal.config.kubernetes.io/path: p.yaml}\n",
-    )
-    [found] = call(wire(PLACED, config=config)).results
-    assert found["file"] == {"path": "p.yaml", "index": "0"}
-    assert found["resourceRef"]["kind"] == "WindowPolicy"
-
-
 def test_R04_order() -> None:
     items = [
         f"{APPS.replace('name: apps', f'name: a{n}')}  suspend: {flag}\n"

@@ -207,15 +207,3 @@ def states(timetable: Timetable, start: int, count: int) -> bytes:
     only = Timetable(policy="", time_zone=timetable.time_zone, overrides=timetable.overrides)
     overridden = by_rules(only, way).to_bytes(count + ahead, "little")
     return bytes(overridden[at] or opened.find(0, at, at + ahead) < 0 for at in range(count))
-
-
-def deciding(timetable: Timetable, at: int) -> set[str]:
-    """Name the rules that decide at a minute, `closesEarly` left out."""
-    if timetable.state != "Scheduled":
-        return {"state"}
-    way = walk(timetable.time_zone, at, 1)
-    for rules, _ in reversed(layers(timetable)):
-        now = {rule.name for rule in rules if active(rule, way, timetable.time_zone)}
-        if now:
-            return now
-    return {"outsideWindows"} if timetable.outside_windows == "Open" else set()

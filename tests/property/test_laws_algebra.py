@@ -130,21 +130,6 @@ def test_overrides_outrank_freezes_and_windows(drawn: tuple[Change, list[Timetab
 
 
 @law
-@given(policies(2), st.sampled_from([timedelta(0), timedelta(hours=1)]))
-def test_state_outranks_everything(drawn: tuple[Change, list[Timetable]], early: timedelta) -> None:
-    """Held open it is open throughout, held shut never, whatever else is said."""
-    change, (one, other) = drawn
-    full = one._replace(
-        closes_early=early, overrides=renamed(Kind.OVERRIDE, other.windows, "Closed")
-    )
-    assert opened(full._replace(state="Open"), change) == [
-        utc(change.at - 2 * 1440),
-        utc(change.at + 2 * 1440),
-    ]
-    assert opened(full._replace(state="Closed"), change) == []
-
-
-@law
 @given(policies(2), st.integers(0, 400), st.integers(0, 400))
 def test_closing_early_moves_the_ends(
     drawn: tuple[Change, list[Timetable]], one: int, more: int

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 import oracle
 import pytest
 from changes import CHANGES, changes
-from effort import examples, mostly_slow
+from effort import examples, mostly_slow, rows_mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, plan
 
-from krm_windows.plan.intervals import Interval, Ranges, intervals
+from krm_windows.plan.intervals import Interval, Intervals, Ranges, intervals
 from krm_windows.plan.timetable import FIRST_DAY, LAST_DAY
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
@@ -66,6 +66,14 @@ def is_covered(at: datetime) -> bool:
     return date(FIRST_DAY.year + 1, 1, 1) + DAYS < at.date() < LAST_DAY - DAYS
 
 
+def is_said(timetable: Timetable, found: Intervals, at: datetime) -> None:
+    zone = oracle.zone(timetable.time_zone)
+    if is_covered(at) and is_plain(at, zone):
+        wanted = decide(timetable, at).open
+        assert muted(found.open, at.astimezone(zone)) is wanted, at
+        assert muted(found.closed, at.astimezone(zone)) is not wanted, at
+
+
 @given(
     st.sampled_from(sorted(SHAPES)),
     CHANGES.filter(lambda change: is_covered(change.utc)),
@@ -79,16 +87,10 @@ def test_every_minute_is_open_or_closed_as_decided(
     """Around what is dated, and in other years of the table, where the clock runs on."""
     timetable: Timetable = plan(shape, change).timetable
     found = intervals(timetable)
-    zone = oracle.zone(timetable.time_zone)
     for number in minutes:
         for around in (change.utc, change.utc + timedelta(days=days)):
             at = around.replace(second=0, tzinfo=UTC) + number * MINUTE
-            if not is_covered(at) or not is_plain(at, zone):
-                continue
-            local = at.astimezone(zone)
-            wanted = decide(timetable, at).open
-            assert muted(found.open, local) is wanted, (at, local)
-            assert muted(found.closed, local) is not wanted, (at, local)
+            is_said(timetable, found, at)
 
 
 @pytest.mark.parametrize("shape", mostly_slow(sorted(SHAPES), 20))
@@ -115,8 +117,7 @@ def dated(*overrides: Rule, **fields: object) -> Timetable:
         (None, datetime(9999, 12, 31, tzinfo=UTC)),
     ],
 )
-@pytest.mark.parametrize("state", mostly_slow(["Open", "Closed"], 2))
-@pytest.mark.parametrize("early", mostly_slow([0, 90], 2))
+@pytest.mark.parametrize(("state", "early"), rows_mostly_slow([("Open", 0), ("Closed", 90)], 2))
 def test_overrides_of_years(
     begins: datetime | None, ends: datetime, state: str, early: int
 ) -> None:
@@ -125,19 +126,13 @@ def test_overrides_of_years(
     timetable = dated(rule, closes_early=timedelta(minutes=early))
     found = intervals(timetable)
     assert len(found.open) + len(found.closed) < 80
-    zone = oracle.zone(timetable.time_zone)
     year = timedelta(days=365)
     for edge in (begins or ends - year, ends):
         for hours in (*range(-60, 60), -9000, -26000, 9000, 26000):
             if edge.year >= 9998 and hours > -9000:
                 continue
             at = edge.replace(tzinfo=UTC) + timedelta(hours=hours)
-            if not is_covered(at) or not is_plain(at, zone):
-                continue
-            local = at.astimezone(zone)
-            wanted = decide(timetable, at).open
-            assert muted(found.open, local) is wanted, at
-            assert muted(found.closed, local) is not wanted, at
+            is_said(timetable, found, at)
 
 
 def test_a_year_at_either_end_of_the_table_stands_for_all_beyond_it() -> None:

@@ -4,12 +4,12 @@ The evaluator and an oracle that looks at each minute say the same.
 """
 
 from datetime import timedelta
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import pytest
 from changes import Change, changes, groups
 from effort import mostly_slow
-from oracle import DAY, HOUR, MINUTE, deciding, minute, states, utc, walk
+from oracle import DAY, HOUR, MINUTE, minute, states, utc, walk
 from shapes import SHAPES, plan
 
 from krm_windows.schedule import wallclock, zones
@@ -20,7 +20,6 @@ from krm_windows.schedule.timetable import Timetable
 # kinds of zones.
 BEFORE, MINUTES = DAY + DAY // 2, 3 * DAY
 STRIDE = len(SHAPES) // 3
-RULED_BY_MARGIN = {"closesEarly"}
 
 
 def around(change: Change, shape: str) -> tuple[Timetable, int]:
@@ -80,18 +79,6 @@ def test_decisions_at_every_edge(shape: str) -> None:
             assert (before.open, before.until) == (earlier.open, later.begins)
             assert (now.open, now.since) == (later.open, later.begins)
             assert later is segments[-1] or now.until == later.ends
-
-
-@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=30))
-def test_rules_that_decide(shape: str) -> None:
-    """The rules of a decision are those of the strongest kind in force, and all of them."""
-    for change in met_by(shape, STRIDE * 3):
-        timetable, start = around(change, shape)
-        for segment in islice(timeline(timetable, utc(start), utc(start + MINUTES)), 8):
-            decision = decide(timetable, segment.begins)
-            assert set(decision.rules) <= set(segment.rules)
-            if set(decision.rules) != RULED_BY_MARGIN:
-                assert set(decision.rules) == deciding(timetable, minute(segment.begins))
 
 
 @pytest.mark.slow

@@ -174,13 +174,6 @@ def test_a_node_at_a_path() -> None:
         assert not obj.remove(*path), path
 
 
-def test_an_object_as_it_was_read() -> None:
-    obj = item()
-    obj.set("front", "metadata", "labels", "app")
-    assert (obj.as_read().span.decode(), obj.as_read().edited) == (TEXT, False)
-    assert obj.edited
-
-
 @pytest.mark.parametrize(
     ("text", "column", "where"),
     [

@@ -5,7 +5,6 @@ import re
 import tracemalloc
 
 import pytest
-import yaml
 
 from krm_windows import krm
 from krm_windows.krm.frames import Documents
@@ -105,6 +104,7 @@ REST = "functionConfig: {kind: C}\n"
         ("items: [] # why\n", "items: [] # why\n"),
         ("items: null # why\n", "items: []\n"),
         ("items:\n", "items: []\n"),
+        ("items:  [\n  ]\n", "items:  [\n  ]\n"),
     ],
 )
 def test_a_list_that_becomes_empty(before: str, after: str) -> None:
@@ -211,11 +211,3 @@ def test_documents_without_an_end() -> None:
     items = [*krm.documents(b"a: 1\n---\nb: 2"), *krm.documents(b"c: 1")]
     text = b"".join(map(bytes, Documents().chunks(items, [])))
     assert text == b"a: 1\n---\nb: 2\n---\nc: 1"
-
-
-@pytest.mark.parametrize("items", ["\n\n  # nothing\n", "  [\n  ]\n", " # why\n"])
-def test_lists_that_are_empty(items: str) -> None:
-    text = f"{HEAD.rstrip()}{items}{REST}"
-    resources = krm.ResourceList.read(text.encode())
-    assert resources.items == []
-    assert yaml.safe_load(written(resources))["items"] == []
