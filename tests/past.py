@@ -7,12 +7,14 @@ from pathlib import Path
 
 
 class Past:
-    def __init__(self, git: Path, top: Path) -> None:
+    def __init__(self, git: Path, top: Path, *options: str) -> None:
         self._git, self.top = git, top
         top.mkdir(parents=True, exist_ok=True)
-        self("init", "--quiet", "--initial-branch=main")
+        self("init", "--quiet", "--initial-branch=main", *options)
 
-    def __call__(self, *arguments: str, at: str = "2026-01-01T00:00Z", who: str = "Ada") -> str:
+    def __call__(
+        self, *words: str, at: str = "2026-01-01T00:00Z", who: str = "Ada", stdin: bytes = b""
+    ) -> str:
         seconds = int(datetime.fromisoformat(at).timestamp())
         environment = {
             "HOME": str(self.top),
@@ -25,9 +27,11 @@ class Past:
             "GIT_COMMITTER_EMAIL": "forge@example.com",
             "GIT_COMMITTER_DATE": f"{seconds} +0000",
         }
-        command = [self._git, "-C", self.top, *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        command = [self._git, "-C", self.top, *words]
+        done = subprocess.run(
+            command, env=environment, input=stdin, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
 
     def write(self, files: Mapping[str, str | None]) -> None:
         for path, content in files.items():

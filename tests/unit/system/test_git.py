@@ -3,38 +3,32 @@
 Whatever its attributes, filters and hooks would make of it.
 """
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from past import Past
 
+from krm_windows.system import git_progress
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git import changed, snapshot
 
 
 @pytest.fixture
-def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
-    folder = tmp_path / "repository"
-    (folder / "fleet/deep").mkdir(parents=True)
-    (folder / "fleet/.gitattributes").write_text("* export-ignore filter=evil\n")
-    (folder / "fleet/deep/ä b.yaml").write_bytes(b"one\r\ntwo")
-    (folder / "fleet/link").symlink_to("deep")
-    (folder / "beside.yaml").write_text("")
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (
-        ["init", "--quiet"],
-        ["add", "."],
-        [*who, "commit", "--quiet", "--message", "first"],
-    ):
-        subprocess.run([tool("git"), "-C", folder, *command], check=True)
-    (folder / "fleet/deep/ä b.yaml").write_text("changed")
-    return folder
+def past(tmp_path: Path, tool: Callable[[str], Path]) -> Past:
+    """A repository with a commit, and a change after it."""
+    past = Past(tool("git"), tmp_path / "repository")
+    past.write({"fleet/deep/ä b.yaml": "one\r\ntwo", "beside.yaml": ""})
+    past.write({"fleet/.gitattributes": "* export-ignore filter=evil\n"})
+    (past.top / "fleet/link").symlink_to("deep")
+    past.commit("2026-01-05T10:00Z", {})
+    past.write({"fleet/deep/ä b.yaml": "changed"})
+    return past
 
 
-def test_a_directory_is_as_it_was(repository: Path) -> None:
-    with snapshot(repository / "fleet", "HEAD") as was:
+def test_a_directory_is_as_it_was(past: Past) -> None:
+    with snapshot(past.top / "fleet", "HEAD") as was:
         assert (was / "deep/ä b.yaml").read_bytes() == b"one\r\ntwo"
         assert (was / "link").readlink() == Path("deep")
         assert sorted(path.name for path in was.iterdir()) == [".gitattributes", "deep", "link"]
@@ -42,7 +36,7 @@ def test_a_directory_is_as_it_was(repository: Path) -> None:
 
 
 def test_a_directory_outside_of_git_is_said(
-    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     with (
@@ -51,22 +45,33 @@ def test_a_directory_outside_of_git_is_said(
     ):
         pass
     monkeypatch.setenv("PATH", "")
-    with snapshot(repository, "HEAD") as was:
+    with snapshot(past.top, "HEAD") as was:
         assert (was / "beside.yaml").exists()
     monkeypatch.setitem(sys.modules, "pygit2", None)
-    with pytest.raises(ImportError) as raised, snapshot(repository, "HEAD"):
+    with pytest.raises(ImportError) as raised, snapshot(past.top, "HEAD"):
         pass
     assert raised.value.name == "pygit2"
 
 
-def test_what_two_commits_have_different(repository: Path, tool: Callable[[str], Path]) -> None:
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    (repository / "fleet/link").unlink()
-    (repository / "beside.yaml").rename(repository / "fleet/beside.yaml")
-    for command in (["add", "--all"], [*who, "commit", "--quiet", "--message", "second"]):
-        subprocess.run([tool("git"), "-C", repository, *command], check=True)
+def test_what_two_commits_have_different(past: Past) -> None:
+    """From the top, under both names where a file has moved, whatever the letters."""
+    (past.top / "beside.yaml").rename(past.top / "fleet/beside.yaml")
+    past.commit("2026-01-06T10:00Z", {"fleet/link": None})
     names = {"beside.yaml", "fleet/beside.yaml", "fleet/link", "fleet/deep/ä b.yaml"}
-    assert changed(repository / "fleet", "HEAD~1", "HEAD") == names
-    assert changed(repository, "HEAD", "HEAD") == frozenset()
+    assert changed(past.top / "fleet", "HEAD~1", "HEAD") == names
+    assert changed(past.top, "HEAD", "HEAD") == frozenset()
     with pytest.raises(WorkspaceError, match="is not a commit"):
-        changed(repository, "HEAD", "--cached")
+        changed(past.top, "HEAD", "--cached")
+
+
+def test_what_is_committed_is_known(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is, in the newest commit."""
+    (past.top.parent / "policy.yaml").touch()
+    assert git_progress.is_committed(past.top.parent / "policy.yaml") is None
+    monkeypatch.chdir(past.top)
+    past.write({"policy.yaml": "a"})
+    assert git_progress.is_committed(Path("policy.yaml")) is False
+    past.commit("2026-01-06T10:00Z", {})
+    assert git_progress.is_committed(Path("policy.yaml")) is True
+    past.write({"policy.yaml": "c"})
+    assert git_progress.is_committed(Path("policy.yaml")) is False

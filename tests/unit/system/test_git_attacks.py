@@ -13,30 +13,16 @@ from pathlib import Path
 import hostile_checkout
 import pytest
 import runners
+from past import Past
 
 from krm_windows.system import git, git_program
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git import snapshot
 
-Run = Callable[..., str]
-WHO = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 FILE, LINK, TREE = "100644", "120000", "40000"
 
 
-class Repository:
-    def __init__(self, git: Path, top: Path, *options: str) -> None:
-        self._git, self.top = git, top
-        top.mkdir(parents=True)
-        self("init", "--quiet", *options)
-
-    def __call__(self, *arguments: str, stdin: bytes = b"") -> str:
-        command = [self._git, *WHO, "-C", self.top, *arguments]
-        return (
-            subprocess.run(command, input=stdin, capture_output=True, check=True)
-            .stdout.decode()
-            .strip()
-        )
-
+class Repository(Past):
     def blob(self, content: bytes = b"x\n") -> str:
         return self("hash-object", "-w", "--stdin", stdin=content)
 
@@ -46,7 +32,7 @@ class Repository:
         )
         return self("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=raw)
 
-    def commit(self, tree: str, *parents: str) -> str:
+    def evil(self, tree: str, *parents: str) -> str:
         found = self("commit-tree", tree, "-m", "x", *(f"-p{parent}" for parent in parents))
         self("update-ref", "refs/heads/evil", found)
         return found
@@ -157,7 +143,7 @@ def test_a_commit_is_fetched_by_no_program_of_the_repository(tmp_path: Path) -> 
 
 
 def test_nothing_is_fetched(repository: Repository) -> None:
-    repository.commit(repository.tree((FILE, b"a.yaml", "12" * 20)))
+    repository.evil(repository.tree((FILE, b"a.yaml", "12" * 20)))
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)  # noqa: FBT003 - its only argument
         address = f"git://127.0.0.1:{server.getsockname()[1]}/x"
@@ -241,44 +227,32 @@ def test_no_entry_leads_outside(
         if mode != TREE
         else repository.tree((FILE, b"x", repository.blob()))
     )
-    repository.commit(repository.tree((mode, name, inner)))
+    repository.evil(repository.tree((mode, name, inner)))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(WorkspaceError, match=r"the entry '|the tree .* is damaged"):
         was(repository, "evil")
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_nothing_lies_below_a_link_or_a_file(repository: Repository, tmp_path: Path) -> None:
+def test_no_path_is_there_twice_or_below_another(repository: Repository, tmp_path: Path) -> None:
+    """One would hide the other; also where the entries stand apart, in whichever order."""
     outside = tmp_path / "outside"
     outside.mkdir()
     link, blob = repository.blob(os.fsencode(outside)), repository.blob()
-    inner = repository.tree((FILE, b"x", blob))
-    below, beside = (TREE, b"a", inner), (FILE, b"a/x", blob)
+    below, beside = (TREE, b"a", repository.tree((FILE, b"x", blob))), (FILE, b"a/x", blob)
+    pairs = [(below, below), (below, beside)]
     for first in ((LINK, b"a", link), (FILE, b"a", blob)):
-        for listed in ([first, below], [below, first], [first, beside], [beside, first]):
-            repository.commit(repository.tree(*listed))
-            with pytest.raises(WorkspaceError, match="is damaged"):
-                was(repository, "evil")
-    assert list(outside.iterdir()) == []
-
-
-def test_no_path_is_there_twice(repository: Repository) -> None:
-    """One would hide the other."""
-    blob = repository.blob()
-    inner = repository.tree((FILE, b"x", blob))
-    for listed in (
-        [(FILE, b"a", blob)] * 2,
-        [(TREE, b"a", inner)] * 2,
-        [(TREE, b"a", inner), (FILE, b"a/x", blob)],
-    ):
-        repository.commit(repository.tree(*listed))
+        pairs += [(first, first), (first, below), (below, first), (first, beside), (beside, first)]
+    for pair in pairs:
+        repository.evil(repository.tree(*pair))
         with pytest.raises(WorkspaceError, match="is damaged"):
             was(repository, "evil")
+    assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize("mode", ["060000", "020000", "010000", "140000"])
 def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> None:
-    repository.commit(repository.tree((mode, b"a", repository.blob())))
+    repository.evil(repository.tree((mode, b"a", repository.blob())))
     with pytest.raises(WorkspaceError, match="neither a file nor a link"):
         was(repository, "evil")
 
@@ -288,8 +262,8 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     tree = repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
     for _ in range(9):
         tree = repository.tree(*((TREE, b"d%d" % number, tree) for number in range(10)))
-    other = repository.commit(repository.tree())
-    repository.commit(tree, other)
+    other = repository.evil(repository.tree())
+    repository.evil(tree, other)
     with pytest.raises(WorkspaceError, match="too many files"):
         was(repository, "evil", entries=1000)
     # Git itself would take all memory to compare it.
@@ -300,7 +274,7 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
         git.merged(repository.top, "evil", "evil"),
     ):
         pass
-    repository.commit(
+    repository.evil(
         repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
     )
     with pytest.raises(WorkspaceError, match="too many files"):
@@ -333,7 +307,7 @@ def test_a_link_that_leads_outside_is_not_there(
     tree = repository.tree(link, (FILE, b"z", repository.blob()))
     for folder in above:
         tree = repository.tree((TREE, folder.encode(), tree))
-    repository.commit(tree)
+    repository.evil(tree)
     assert was(repository, "evil").get(path) == (f"-> {target}" if kept else None)
 
 
@@ -345,14 +319,6 @@ def test_a_link_through_links_that_leads_outside(repository: Repository) -> None
         place.symlink_to(target)
     repository.commit_all()
     assert sorted(was(repository)) == ["p/q/d", "p/q/g"]
-
-
-def test_what_is_only_named_like_git_is_written(repository: Repository) -> None:
-    """As Git does."""
-    names = (".gitignore", ".gitattributes", ".github", "git", "git~2", ".gi", "a.git", "..git")
-    blob = repository.blob()
-    repository.commit(repository.tree(*sorted((FILE, name.encode(), blob) for name in names)))
-    assert set(was(repository, "evil")) == set(names)
 
 
 @pytest.mark.parametrize("way", ["worktree", "submodule", "separate", "link"])
@@ -479,7 +445,7 @@ def test_what_libgit2_does_not_read(repository: Repository) -> None:
 
 def test_what_is_packed_to_be_large_is_not_unpacked(repository: Repository) -> None:
     name = repository.blob(b"0" * 5_000_000)
-    repository.commit(repository.tree((FILE, b"a", name)))
+    repository.evil(repository.tree((FILE, b"a", name)))
     assert sum(file.stat().st_size for file in (repository.top / ".git").rglob("*/*")) < 1_000_000
     with pytest.raises(WorkspaceError, match="has 5000000 bytes; at most 4999999 are read"):
         was(repository, "evil", in_file=4_999_999)

@@ -1,9 +1,9 @@
 """Who is named in a commit, and what is passed on of what Git says of a remote."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from runners import git
 
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Edit, Person
@@ -33,10 +33,9 @@ def test_a_person_is_a_name_and_an_address(text: str, person: Person | None) -> 
 
 @pytest.mark.parametrize("address", ["", "https://host.example/", "git@host.example:"])
 def test_no_password_is_passed_on(tmp_path: Path, address: str) -> None:
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
-    subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
-    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "One"], check=True)
-    subprocess.run([*git, "checkout", "--quiet", "--detach"], check=True)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", "One")
+    git(tmp_path, "checkout", "--quiet", "--detach")
     branch = Branch(tmp_path, "main")
     tip = branch.tip()
     assert tip is not None
@@ -54,14 +53,10 @@ def clone(tmp_path: Path) -> Path:
     (top / "sub").mkdir(parents=True)
     (top / "a").write_text("1")
     (top / "sub/b").write_text("2")
-    git = ["git", "-C", str(top), "-c", "user.name=a", "-c", "user.email=a@example.com"]
-    for command in (
-        ("init", "--quiet", "--initial-branch=main"),
-        ("add", "."),
-        ("commit", "--quiet", "-m", "One"),
-        ("clone", "--quiet", "--bare", ".", "../clone.git"),
-    ):
-        subprocess.run([*git, *command], check=True)
+    git(top, "init", "--quiet", "--initial-branch=main")
+    git(top, "add", ".")
+    git(top, "commit", "--quiet", "-m", "One")
+    git(top, "clone", "--quiet", "--bare", ".", "../clone.git")
     return tmp_path / "clone.git"
 
 
