@@ -78,16 +78,6 @@ def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
             "apart/role.yaml": ours(),
             "apps/ns.yaml": SHOP,
         },
-        {
-            FLUX: kustomization(
-                "windows",
-                "  healthChecks: [{kind: Kustomization, name: apart, namespace: flux-system}]\n",
-            )
-            + kustomization("apps", WAITS),
-            "windows/apart.yaml": APART,
-            "apart/role.yaml": ours(),
-            "apps/ns.yaml": SHOP,
-        },
         # What the windows gate is what creates it, and waits for their first opening.
         {
             FLUX: kustomization("windows") + kustomization("apps"),

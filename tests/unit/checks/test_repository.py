@@ -44,22 +44,22 @@ def noted(note: str) -> str:
     )
 
 
-@pytest.mark.parametrize("note", ["ssa: IfNotPresent", "ssa: Ignore", "reconcile: disabled"])
-def test_what_is_not_overwritten_is_not_shared(note: str, judged: Judged) -> None:
-    assert (
-        judged(PAIR | {"live/both.yaml": config_map("both"), "windowed/both.yaml": noted(note)})
-        == set()
-    )
-
-
-def test_two_kustomizations_of_one_policy_share(judged: Judged) -> None:
-    both = policy("[live, windowed]")
-    files = {
-        "windows/policy.yaml": both,
-        "live/both.yaml": config_map("both"),
-        "windowed/both.yaml": config_map("both"),
-    }
-    assert judged(PAIR | files) == set()
+@pytest.mark.parametrize(
+    ("live", "windowed", "targets"),
+    [
+        # One of the two leaves it as the other has it.
+        (config_map("both"), noted("ssa: IfNotPresent"), "[windowed]"),
+        (config_map("both"), noted("ssa: Ignore"), "[windowed]"),
+        (config_map("both"), noted("reconcile: disabled"), "[windowed]"),
+        # They change together; whether they should is not a matter of windows.
+        (config_map("both"), config_map("both"), "[live, windowed]"),
+        # Each Kustomization may give the variable another value.
+        (config_map("${APP}"), config_map("${APP}"), "[windowed]"),
+    ],
+)
+def test_what_is_not_shared(live: str, windowed: str, targets: str, judged: Judged) -> None:
+    files = {"live/both.yaml": live, "windowed/both.yaml": windowed}
+    assert judged(PAIR | files | {"windows/policy.yaml": policy(targets)}) == set()
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,6 @@ def test_objects_of_two_clusters_are_two(
     assert judged(PAIR | {FLUX: hub} | both) == set()
     spokes = kustomization("live", f"  kubeConfig: {other}\n") + kustomization("windowed", remote)
     assert judged(PAIR | {FLUX: spokes} | both) == found
-
-
-def test_names_that_only_the_cluster_knows_are_not_compared(judged: Judged) -> None:
-    name = config_map("${APP}")
-    assert judged(PAIR | {"live/both.yaml": name, "windowed/both.yaml": name}) == set()
 
 
 @pytest.mark.parametrize(
@@ -197,14 +192,6 @@ def test_a_target_in_another_namespace_is_said(
     lay(tmp_path, BOTH | PAIR | {FLUX: elsewhere})
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
     assert "it exists in shop: set `namespace` (target-missing)" in capsys.readouterr().out
-    # What is built without a namespace is in none that could be named.
-    lay(
-        tmp_path,
-        BOTH | {FLUX: kustomization("windowed").replace(", namespace: flux-system}", "}", 1)},
-    )
-    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
-    said = capsys.readouterr().out
-    assert "it exists without a namespace: set `metadata.namespace` there" in said
 
 
 def test_one_source_that_moves_is_one_finding(

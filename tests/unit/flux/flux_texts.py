@@ -1,28 +1,20 @@
 """Repositories made of texts, and what `check` finds in one."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
 from krm_windows.cli import main
-from krm_windows.flux import Cluster, Hints, Survey
+from krm_windows.flux import Cluster, Survey
 from krm_windows.system.checkout import Checkout
 
+Write = Callable[[dict[str, str]], Checkout]
+Followed = Callable[..., Survey]
 HOME = "flux-system=."
 """What `--source` says of a repository in which nothing does."""
-
-
-class Write(Protocol):
-    def __call__(self, files: dict[str, str]) -> Checkout:
-        """Write them."""
-
-
-class Followed(Protocol):
-    def __call__(self, files: dict[str, str], *sources: str, hints: Hints | None = None) -> Survey:
-        """Follow them; `hints` have the addresses of the repository."""
 
 
 def kustomization(

@@ -20,6 +20,10 @@ from krm_windows.system.kustomize import Builder, BuildError, Inputs, reason
 
 PLAIN = {
     "plain": {"apps/a.yaml": config_map("a") + config_map("b"), "apps/deep/c.yml": config_map("c")},
+    "empty fields": {
+        "apps/kustomization.yaml": "resources: [a.yaml]\nnamespace: null\nkind: ''\n",
+        "apps/a.yaml": config_map("a"),
+    },
     "local": {
         "apps/a.yaml": config_map("a")
         + (
@@ -120,20 +124,6 @@ def test_what_kustomize_refuses_is_not_put_together(
     found = built(tree, builder)
     assert [notice.rule.id for notice in found.notices] == ["build-failed"]
     assert not found.objects
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        "resources: []",
-        "resources: [a.yaml]\nnamespace: null\nkind: ''",
-    ],
-)
-def test_what_is_empty_needs_no_kustomize(field: str, write: Write, builder: Builder) -> None:
-    tree = write({"apps/kustomization.yaml": f"{field}\n", "apps/a.yaml": config_map("a")})
-    ours, theirs = built(tree, None), built(tree, builder, buildMetadata=["originAnnotations"])
-    assert ours.notices == theirs.notices == ()
-    assert {item.identity for item in ours.objects} == {item.identity for item in theirs.objects}
 
 
 def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:

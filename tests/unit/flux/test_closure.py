@@ -59,15 +59,6 @@ def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, en
     assert not any(path.startswith(("..", "/", "outside")) for path in closure.files)
 
 
-def test_links_inside_are_followed(write: Write) -> None:
-    tree = write(
-        BASE | {"apps/kustomization.yaml": "resources: [link]\n", "apps/link": "-> ../base"}
-    )
-    closure = close(tree, "apps", {})
-    assert closure.links == {"apps/link": "base"}
-    assert closure.resources == ["base/a.yaml"]
-
-
 def test_of_a_kustomization_the_first_document_counts(write: Write) -> None:
     """As kustomize builds it; an empty one it refuses."""
     second = "resources: [a.yaml]\n---\nresources: [missing.yaml]\n"

@@ -39,16 +39,6 @@ def test_it_is_known_by_what_was_rendered(spec: str, follow: Followed, write: Wr
     ]
 
 
-def test_it_is_known_among_the_plugins(follow: Followed) -> None:
-    files = {
-        "live/kustomization.yaml": "resources: [a.yaml]\ntransformers: [policy.yaml]\n",
-        "live/policy.yaml": policy(),
-    }
-    assert gates(follow(REPOSITORY | files)) == [
-        ("north", "flux-system/window", WINDOWED, "flux-system/live")
-    ]
-
-
 def test_a_policy_that_is_patched_for_a_cluster_is_what_the_patch_makes_it(
     follow: Followed,
 ) -> None:

@@ -52,13 +52,6 @@ def test_an_address_that_is_refused_is_not_repeated(
     assert raised.value.__suppress_context__ or raised.value.__context__ is None
 
 
-@pytest.mark.parametrize("way", [_forge, _proposals])
-def test_an_address_without_a_scheme_is_not_repeated(way: Callable[[str], object]) -> None:
-    """Where it cannot be a path of a file."""
-    with pytest.raises(WorkspaceError, match=r"^the URL must be .* has no host"):
-        way(f"bob:{SECRET}@forge.test/api")
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "address", ["https://forge.test:8443/api", "http://127.0.0.1:3000/api", "http://[::1]/api"]

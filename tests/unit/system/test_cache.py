@@ -24,12 +24,6 @@ def written(place: Path, content: bytes = b"built") -> Cache:
     return cache
 
 
-def test_another_run_of_the_user_reads_it(place: Path) -> None:
-    written(place)
-    assert Cache(place).read(NAME) == b"built"
-    assert Cache(place).read(OTHER) is None
-
-
 def test_nobody_else_may_read_or_write(place: Path) -> None:
     place.mkdir(parents=True, mode=0o755)
     old = os.umask(0)

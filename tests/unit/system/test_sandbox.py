@@ -221,21 +221,10 @@ def test_memory_has_an_end(tried: Tried) -> None:
     assert "MemoryError" in _refused(tried("b' ' * (1024 * 1024 * 1024)"))
 
 
-def test_output_has_an_end(tried: Tried) -> None:
-    """Its own, so that nobody fills the disk or our memory."""
-    with pytest.raises(LimitError, match="prints more than"):
-        tried("import sys\nwhile True: sys.stdout.write(' ' * 65536)")
-
-
 def test_time_has_an_end(tried: Tried) -> None:
     with pytest.raises(LimitError, match="1 s of CPU time"):
         tried("while True: pass")
     assert tried("").code == 0
-
-
-def test_waiting_has_an_end(tried: Tried) -> None:
-    with pytest.raises(LimitError, match="did not end within 1 s"):
-        tried("import time; time.sleep(1000)", Limits(seconds=1, output=100))
 
 
 def test_where_the_kernel_confines_nothing_nothing_is_started(tmp_path: Path) -> None:
@@ -273,27 +262,17 @@ def test_an_older_or_newer_kernel_keeps_files_as_well(
     assert (tmp_path / "made").read_text() == "a"
 
 
-@pytest.mark.parametrize("length", [6, 300])
-def test_a_program_that_was_cut_off_is_said(
-    length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "kustomize"
-    program.write_bytes(Path(sys.executable).resolve().read_bytes()[:length])
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(WorkspaceError, match=f"{program} does not print its version"):
-        Builder.find()
+LOADER = b"/lib64/ld-linux-x86-64.so.2"
 
 
-def test_a_program_without_its_loader_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("end", [6, 300, None])
+def test_a_program_that_cannot_start_is_said(
+    end: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loader = b"/lib64/ld-linux-x86-64.so.2"
+    """A download that was interrupted, or a build for another distribution, such as for musl."""
     content = Path(sys.executable).resolve().read_bytes()
-    if loader not in content:
-        pytest.skip("the interpreter has another loader")
     program = tmp_path / "kustomize"
-    program.write_bytes(content.replace(loader, loader.replace(b"linux", b"nolib")))
+    program.write_bytes(content[:end].replace(LOADER, LOADER.replace(b"linux", b"nolib")))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WorkspaceError, match=f"{program} does not print its version"):
