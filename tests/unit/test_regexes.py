@@ -20,7 +20,7 @@ FIELDS = Path(fields.__file__)
 Pattern = re.Pattern[str] | re.Pattern[bytes]
 # How one is used: `_WORD.sub(…)`, `_TABLE[key].match(…)`, `_dash(3).match(…)`, `end_of(_WORD, …)`.
 USE = (
-    r"\b{0}(?:\[[^\]]*\]|\([^)]*\))?\.(match|fullmatch|search|subn?|split|findall|finditer)\("
+    r"\b{0}(?:\[[^\]]*\]|\([^)]*\))?\.(match|fullmatch|search|subn?|split|findall|finditer)\b"
     r"|\b(end_of)\({0}\b"
 )
 
