@@ -115,19 +115,6 @@ def test_facts_are_those_of_the_timeline(
         ]
 
 
-@pytest.mark.parametrize("freeze", ["2026-01-01", "2032-12-20"])
-@pytest.mark.slow  # some years of them
-def test_windows_every_few_minutes(freeze: str) -> None:
-    fields = (
-        "  windows: {w: {opens: '*/10 * 1-7 * *', duration: 5m}}\n"
-        f"  freezes: {{f: {{starts: '{freeze}', "
-        f"ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"
-    )
-    assert any("window-never-opens" in line for line in found(fields, Scope(FIRST))) is (
-        freeze < "2027"
-    )
-
-
 @pytest.mark.parametrize(
     ("fields", "line"),
     [

@@ -16,11 +16,6 @@ VALUES = (("EMPTY", ""), ("NAME", "shop"))
 @pytest.mark.parametrize(
     ("text", "replaced"),
     [
-        ("${NAME}", "shop"),
-        ("${OTHER}", ""),
-        ("${OTHER:=plain}", "plain"),
-        ("${NAME:=plain}", "shop"),
-        ("${EMPTY:=plain}", "plain"),
         ("$${NAME}", "${NAME}"),
         ("$NAME", "$NAME"),
         ("${OTHER:=a-${EMPTY:=${NAME}-b}}-c", "a-shop-b-c"),

@@ -39,17 +39,12 @@ def test_a_file_that_is_too_large(tmp_path: Path) -> None:
     assert read_file(Path("/proc/self/stat")) != b""
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/tty"])
-def test_a_device_is_not_opened(device: str) -> None:
-    with pytest.raises(WorkspaceError, match="a device or a socket"):
-        read_file(Path(device))
-
-
 def test_what_is_no_file(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
-        with pytest.raises(WorkspaceError, match="a device or a socket"):
-            read_file(tmp_path / "s")
+        for path in (tmp_path / "s", Path("/dev/zero"), Path("/dev/tty")):
+            with pytest.raises(WorkspaceError, match="a device or a socket"):
+                read_file(path)
     with pytest.raises(WorkspaceError, match="is a directory"):
         read_file(tmp_path)
 

@@ -5,10 +5,10 @@ They are ended when they take too much.
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,8 @@ def test_what_it_prints_and_how_it_ends() -> None:
     assert (ended.code, ended.output, ended.last_line[-3:]) == (1, data, "bye")
     assert len(ended.complaint) <= 65536
     assert run("import os; os.kill(os.getpid(), 9)").code == -9
+    # What is meant for a program that reads nothing is more than a pipe holds.
+    assert run("print('done')", stdin=data).output == b"done\n"
 
 
 def test_it_has_nothing_of_ours() -> None:
@@ -59,8 +61,8 @@ def test_it_ends_when_it_takes_too_long(tmp_path: Path) -> None:
         f"  open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid()))\n"
     )
     text += "time.sleep(600)"
-    with pytest.raises(LimitError, match="did not end within 3 s"):
-        run(text, Limits(seconds=3, output=10))
+    with pytest.raises(LimitError, match="did not end within 2 s"):
+        run(text, Limits(seconds=2, output=10))
     child = int((tmp_path / "child").read_text())
     ends = time.monotonic() + 30
     while Path(f"/proc/{child}").exists() and " Z " not in Path(f"/proc/{child}/stat").read_text():
@@ -89,19 +91,11 @@ def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == ""
 
 
-def test_a_program_that_reads_nothing() -> None:
-    assert run("print('done')", stdin=b"x" * 5_000_000).output == b"done\n"
-
-
-@pytest.fixture
-def public() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-def test_a_folder_that_may_not_be_searched_is_passed_over(public: Path) -> None:
+def test_a_folder_that_may_not_be_searched_is_passed_over() -> None:
     """Such as one of root's, which is still on the PATH of who came by `su`."""
+    # A directory that is not of one user alone, as that of a test is.
+    public = Path(tempfile.mkdtemp())
+    public.chmod(0o755)
     locked, searched = public / "locked", public / "searched"
     for folder in (locked, searched):
         folder.mkdir()
@@ -121,10 +115,11 @@ def test_a_folder_that_may_not_be_searched_is_passed_over(public: Path) -> None:
             os._exit(code)
     _, status = os.waitpid(child, 0)
     locked.chmod(0o700)
+    shutil.rmtree(public)
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-@pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])
+@pytest.mark.parametrize("entry", ["", ".", "bin"])
 def test_no_program_is_taken_from_where_one_is(
     entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
