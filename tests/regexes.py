@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 
 # What the parser returns is written in these.
 from re import _constants as c  # type: ignore[attr-defined]
@@ -207,37 +208,21 @@ class Automaton:
         looping = [number for number in self.follows if number in reach[number]]
         return {n: frozenset(m for m in reach[n] if n in reach[m]) for n in looping}
 
-    def exponential(self) -> bool:
-        return any(self._two_ways(number, inside) for number, inside in self.loops.items())
+    def is_linear(self, done: frozenset[int]) -> bool:
+        """Whether no text can be shared in more and more ways, or read by one edge in two.
 
-    def _two_ways(self, start: int, inside: frozenset[int]) -> bool:
-        seen = {(start, start, False)}
-        waiting = list(seen)
-        while waiting:
-            one, two, apart = waiting.pop()
-            for i, first in enumerate(self.follows[one]):
-                for j, second in enumerate(self.follows[two]):
-                    if (
-                        first.target not in inside
-                        or second.target not in inside
-                        or not first.mask & second.mask
-                    ):
-                        continue
-                    parted = apart or one != two or i != j
-                    after = (first.target, second.target, parted)
-                    if parted and after[:2] == (start, start):
-                        return True
-                    if after not in seen:
-                        seen.add(after)
-                        waiting.append(after)
-        return False
-
-    def polynomial(self, done: frozenset[int] = frozenset()) -> tuple[int, int] | None:
+        Two loops of one position that read the same text are such a pair as well.
+        """
         for one, inside in self.loops.items():
+            for first, second in combinations(self.follows[one], 2):
+                is_same = first.target == second.target and first.target in inside
+                if is_same and first.mask & second.mask:
+                    return False
             for two in self.reached(one) & self.loops.keys():
-                if two != one and two not in done and self._shared(one, inside, two):
-                    return one, two
-        return None
+                is_done = two in done and one not in done
+                if two != one and not is_done and self._shared(one, inside, two):
+                    return False
+        return True
 
     def _shared(self, one: int, of_one: frozenset[int], two: int) -> bool:
         of_two = self.loops[two]
@@ -276,55 +261,27 @@ def _category(value: Parsed, flags: int) -> int:
     return _mask(char for char in _CHARACTERS if known.match(char))
 
 
-def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> str | None:
+def is_linear(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> bool:
+    """Say whether a pattern takes no longer than its text is long.
+
+    A pattern that only matches from a given place is judged alone, one that searches with what
+    comes before it.
+    """
     is_bytes = isinstance(pattern.pattern, bytes)
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE if is_bytes else pattern.flags)
     automaton = Automaton(pattern.flags | (re.ASCII if is_bytes else 0))
     lead = automaton.position(_ALL)
     body = automaton.sequence(tree, automaton.flags)
-    entry = _entry(automaton, tree) if searches else None
+    before = lead.last
     if searches:
         automaton.link(lead.last, lead.first)
-    if entry is not None:
-        automaton.link(lead.last, entry.first)
-        automaton.link(entry.last, body.first)
-    else:
-        automaton.link(lead.last, body.first)
-    if automaton.unbounded_look:
-        return "looks around without bound"
-    if automaton.exponential():
-        return "is exponential: a loop can read one text in two ways"
+        is_line = len(tree) and tree[0] in ((c.AT, c.AT_BEGINNING), (c.AT, c.AT_BEGINNING_LINE))
+        if is_line and automaton.flags & re.MULTILINE:
+            entry = automaton.position(_NEWLINE)
+            automaton.link(lead.last, entry.first)
+            before = entry.last
+    automaton.link(before, body.first)
     # A search in a loop with which the pattern may end has succeeded, and begins no further one.
-    done = (
-        frozenset(number for number, _ in body.last)
-        if searches and not _asserts_at_end(tree)
-        else frozenset()
-    )
-    found = automaton.polynomial(done)
-    return None if found is None else f"shares a text between positions {found[0]} and {found[1]}"
-
-
-def _entry(automaton: Automaton, tree: Parsed) -> _Fragment | None:
-    first = tree[0] if len(tree) else None
-    if first is None:
-        return None
-    kind, value = first
-    if (
-        kind is c.AT
-        and value in (c.AT_BEGINNING, c.AT_BEGINNING_LINE)
-        and automaton.flags & re.MULTILINE
-    ):
-        return automaton.position(_NEWLINE)
-    if kind is c.AT and value is c.AT_BOUNDARY and _begins_with_letter(automaton, tree):
-        return automaton.position(_ALL & ~_category(c.CATEGORY_WORD, automaton.flags))
-    return None
-
-
-def _begins_with_letter(automaton: Automaton, tree: Parsed) -> bool:
-    trial = Automaton(automaton.flags)
-    word = _category(c.CATEGORY_WORD, automaton.flags)
-    return all(edge.mask & ~word == 0 for edge in trial.sequence(tree, automaton.flags).first)
-
-
-def _asserts_at_end(tree: Parsed) -> bool:
-    return len(tree) > 0 and tree[-1][0] in (c.AT, c.ASSERT, c.ASSERT_NOT)
+    may_fail = not searches or (len(tree) and tree[-1][0] in (c.AT, c.ASSERT, c.ASSERT_NOT))
+    done = frozenset() if may_fail else frozenset(number for number, _ in body.last)
+    return not automaton.unbounded_look and automaton.is_linear(done)
