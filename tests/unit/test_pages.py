@@ -59,11 +59,6 @@ def anchors(page: Path) -> set[str]:
     return names
 
 
-def target(page: Path, link: str) -> Path:
-    path = unquote(urlsplit(link).path)
-    return (page.parent / path).resolve() if path else page
-
-
 def test_no_link_is_dead() -> None:
     for page, link in ((each, link) for each in PAGES for link in links(each)):
         parts = urlsplit(link)
@@ -71,7 +66,8 @@ def test_no_link_is_dead() -> None:
             is_local = parts.hostname in ("localhost", "127.0.0.1")
             assert parts.scheme != "http" or is_local, (page, link)
             continue
-        found = target(page, link)
+        path = unquote(parts.path)
+        found = (page.parent / path).resolve() if path else page
         assert found.exists(), (page, link)
         assert found.is_relative_to(ROOT), (page, link)
         if parts.fragment and found.suffix == ".md":

@@ -27,10 +27,8 @@ def test_a_star_stands_for_any_characters(pattern: str, text: str) -> None:
     ("pattern", "text"),
     [
         ("*a" * 100 + "b", "a" * 4096),
-        ("*b" + "a*" * 126, "a" * 4096),
         ("*a" * 2000, "a" * 4000),
         ("*" * 4000 + "b", "a" * 4096),
-        ("*" + "a" * 2000 + "b*" * 500, "a" * 4096),
     ],
 )
 def test_no_glob_is_tried_twice(pattern: str, text: str) -> None:

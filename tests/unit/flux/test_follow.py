@@ -1,10 +1,7 @@
 """Flux Kustomizations are followed as Flux would, as far as they lead into the repository."""
 
 import pytest
-from flux_texts import HOME, Followed, Write, config_map, kustomization, names
-
-from krm_windows.flux import Given, Hints, survey
-from krm_windows.flux.builds import Builds
+from flux_texts import Followed, config_map, kustomization, names
 
 NORTH = "clusters/north/flux.yaml"
 SOURCE = """\
@@ -36,38 +33,6 @@ def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> N
     assert names(north, "more") == {"ConfigMap shop/settings"}
     assert north.complete
     assert not found.notices
-
-
-def test_clusters_share_builds(write: Write) -> None:
-    clusters = {
-        f"clusters/{name}/flux.yaml": kustomization("apps")
-        for name in ("east", "north", "south", "west")
-    }
-    other = kustomization("apps", "  targetNamespace: other\n")
-    tree = write({**clusters, "clusters/zenith/flux.yaml": other, "apps/a.yaml": config_map()})
-    builds = Builds(tree, None, 1)
-    survey(tree, tree.directories("clusters/*"), builds, Hints((Given.parse(HOME),)))
-    assert len(builds.done) == 5 + 2
-
-
-@pytest.mark.parametrize(
-    ("url", "followed"),
-    [
-        ("https://example.com/fleet", True),
-        ("git@example.com:fleet.git", True),
-        ("https://example.com/other", False),
-    ],
-)
-def test_another_source_of_the_same_address_is_this_repository(
-    url: str,
-    followed: bool,  # noqa: FBT001
-    follow: Followed,
-) -> None:
-    declared = SYNC + SOURCE.format(name="second", url=url) + kustomization("apps", source="second")
-    found = follow({NORTH: declared, "apps/a.yaml": config_map()})
-    assert bool(names(found.clusters[0], "apps")) is followed
-    assert [notice.rule.id for notice in found.notices] == ([] if followed else ["not-followed"])
-    assert found.clusters[0].complete is followed
 
 
 @pytest.mark.parametrize(
@@ -189,21 +154,6 @@ def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Fo
     found = follow(files)
     assert not found.notices
     assert names(found.clusters[0], "apps") == {"Secret shop/a-key", "ConfigMap a-v"}
-
-
-def test_what_is_broken_leaves_the_rest_alone(follow: Followed) -> None:
-    files = {
-        NORTH: kustomization("broken") + kustomization("cycle") + kustomization("apps"),
-        "broken/kustomization.yaml": "resources: [a.yaml\n",
-        "cycle/kustomization.yaml": "resources: [../cycle]\n",
-        "apps/a.yaml": config_map(),
-        "apps/b.yaml": "kind: [\n",
-    }
-    found = follow(files)
-    assert {notice.rule.id for notice in found.notices} == {"build-failed"}
-    assert {notice.file for notice in found.notices} >= {"broken/kustomization.yaml", "apps/b.yaml"}
-    assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
-    assert not found.clusters[0].complete
 
 
 GENERATOR = """\

@@ -112,13 +112,6 @@ def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed
     assert "flux-system/team, example.com/team is another repository" in notice.message
 
 
-def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
-    files = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("north", "south")}
-    found = follow({**files, "apps/a.yaml": config_map()}, OTHER)
-    assert applied(found, "apps")
-    assert reported(found) == ["source-assumed"]
-
-
 def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
     text = kustomization("apps", path="./north", source="team")
     files = {NORTH: text, "deploy/north/a.yaml": config_map()}
