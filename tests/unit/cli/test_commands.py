@@ -26,7 +26,6 @@ RENDER = ("render", "policy.yaml", "--output-dir", "out", "--resources", "resour
 
 @pytest.fixture(autouse=True)
 def resources(run: Run) -> None:
-    """What the policy gates, beside it."""
     assert run
     Path("resources").mkdir()
     Path("resources/apps.yaml").write_text(APPS)
@@ -62,7 +61,6 @@ def test_every_command_looks_at_its_sources(run: Run, call: str) -> None:
 
 
 def rendered() -> dict[str, dict[str, object]]:
-    """Return the rendered objects by the names of their files."""
     return {
         path.name: yaml.load(path.read_text(), yaml.CSafeLoader)
         for path in sorted(Path("out").iterdir())
@@ -75,7 +73,6 @@ def names() -> list[str]:
 
 
 def test_help(run: Run) -> None:
-    """It names every command, and each command explains itself."""
     helped = run("--help")
     assert (helped.code, helped.err) == (0, "")
     for command in COMMANDS:
@@ -85,7 +82,6 @@ def test_help(run: Run) -> None:
 
 
 def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the commit where it was built from one."""
     known = f"zone data {zones.release()}, Python {platform.python_version()}"
     assert run("--version").out == f"krm-windows {__version__}, {known}\n"
     monkeypatch.setattr("krm_windows.cli.version.COMMIT", "b1946ac9")
@@ -160,7 +156,6 @@ def test_files_that_are_not_there(run: Run, call: str, said: str) -> None:
 
 
 def test_render(run: Run) -> None:
-    """Every object has a file that says where it comes from, and a kustomization lists them all."""
     assert run(*RENDER) == RENDERED
     assert names() == [
         "configmap_week-gate.yaml",
@@ -217,14 +212,12 @@ def test_render_again(run: Run) -> None:
 
 
 def test_render_below_the_resources(run: Run) -> None:
-    """What was rendered before is ours, and no resource."""
     render = ("render", "policy.yaml", "--output-dir", "resources/w", "--resources", "resources")
     assert run(*render) == RENDERED
     assert run(*render).err == f"krm-windows: no file changed, zone rules {zones.release()}\n"
 
 
 def test_render_over_files_of_others(run: Run) -> None:
-    """A file that is in the way is named, and nothing is written."""
     Path("out").mkdir()
     Path("out/kustomization.yaml").write_text("resources: []\n")
     ended = run(*RENDER)
@@ -234,7 +227,6 @@ def test_render_over_files_of_others(run: Run) -> None:
 
 
 def test_render_check(run: Run) -> None:
-    """It writes nothing, and exits 1 with the files if the committed files are stale."""
     missing = run(*RENDER, "--check")
     assert missing.code == 1
     assert missing.out.startswith("out of date:\n")
@@ -251,7 +243,6 @@ def test_render_check(run: Run) -> None:
 
 
 def test_render_check_of_a_fleet(run: Run) -> None:
-    """Some of many files are named, those of clusters that are new or gone among them."""
     render = (*RENDER[:4], "--all-clusters")
     Path("policy.yaml").write_text(spec(clusters="{a: {}, b: {}}"))
     assert run(*render).code == 0
@@ -277,7 +268,6 @@ BASE = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: open, namespace: f
     ],
 )
 def test_render_edits_and_adopts_nothing(run: Run, content: str, said: str) -> None:
-    """It is an error that names the file and the change."""
     Path("resources/apps.yaml").write_text(content)
     windows = "{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open}}}"
     Path("policy.yaml").write_text(spec(windows=windows) if BASE in content else POLICY)
@@ -288,7 +278,6 @@ def test_render_edits_and_adopts_nothing(run: Run, content: str, said: str) -> N
 
 
 def test_render_for_a_cluster(run: Run) -> None:
-    """The cluster's own times; an unknown one is an error that names those that are known."""
     patch = "{north: {windows: {office: {opens: Mon 06:00}}}}"
     Path("policy.yaml").write_text(spec(clusters=patch))
     run(*RENDER, "--cluster", "north")
@@ -316,7 +305,6 @@ def test_render_uninstall(run: Run) -> None:
 
 
 def test_render_from_standard_input() -> None:
-    """A build's output can be piped in as the resources."""
     policy, out = Path("policy.yaml").absolute(), Path("out").absolute()
     answer = program(APPS, "render", policy, "--output-dir", out, "--resources", "-")
     assert (answer.code, answer.out, answer.err) == (0, b"", RENDERED.err)
@@ -342,7 +330,6 @@ def test_render_a_renamed_policy(run: Run) -> None:
     [("json", "windowpolicy.schema.json"), ("definition", "windowpolicy.definition.yaml")],
 )
 def test_schema(run: Run, form: str, file: str) -> None:
-    """What is printed is what is committed."""
     committed = (ROOT / "function-config" / file).read_text()
     assert run("schema", "-o", form) == Ended(0, committed, "")
 
@@ -374,7 +361,6 @@ def test_install(run: Run) -> None:
     ],
 )
 def test_what_is_not_installed_is_named(missing: str, call: str, extra: str) -> None:
-    """With what installs it: most commands need none of it, so most people have none of it."""
     code = "import sys; sys.modules[sys.argv[1]] = None; del sys.argv[1]\n"
     code += "from krm_windows.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-P", "-c", code, missing, *call.split()]

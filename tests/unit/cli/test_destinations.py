@@ -65,7 +65,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def everything(folder: Path) -> dict[str, str | bytes]:
-    """Return all that lies below a directory."""
     return {
         str(path): path.read_bytes()
         if path.is_file() and not path.is_symlink()
@@ -128,7 +127,6 @@ def _link(here: Path, target: str) -> None:
 def test_nothing_is_followed(
     here: Path, call: str, stands: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No link, pipe or device is written to, or taken for the directory."""
     named = STANDS[stands](here)
     before = everything(here.parent)
     assert main([*CALLS[call], named]) == 1
@@ -144,7 +142,6 @@ def test_nothing_is_followed(
 def test_nothing_is_written_through_what_lies_inside(
     here: Path, argv: list[str], is_kind: Callable[[Path], bool]
 ) -> None:
-    """A directory or a file of an output was made a link."""
     target = here.parent / "outside/target"
     assert main([*argv, "out"]) == 0
     path = next(filter(is_kind, sorted((here / "out").rglob("*"))), here / "out")
@@ -181,7 +178,6 @@ def policies(here: Path) -> Path:
 
 
 def edited(call: str, path: str) -> int:
-    """Run a command that changes the policy of a file."""
     return main([call.split(maxsplit=1)[0], path, *EDITS[call]])
 
 
@@ -244,7 +240,6 @@ def test_what_a_link_within_the_repository_leads_to_is_edited(
 
 @pytest.mark.parametrize("target", ["missing.yaml", "../outside/new.yaml", "link.yaml"])
 def test_a_link_that_leads_nowhere_is_no_policy(policies: Path, target: str) -> None:
-    """Nothing is made where it would lead."""
     (policies / "link.yaml").symlink_to(target)
     before = everything(policies.parent)
     assert edited("override", "link.yaml") == 1
@@ -310,7 +305,6 @@ def test_plugins_replace_what_they_were(here: Path) -> None:
     [["state", "-"], ["state", "/dev/zero"], ["split", "/dev/zero", *WRITES["split"][2:], "o"]],
 )
 def test_input_without_an_end(here: Path, argv: list[str]) -> None:
-    """Is an error, for commands; here the limit itself is reached."""
     with Path("/dev/zero").open("rb") as zeros:
         command = [sys.executable, "-m", "krm_windows", *argv]
         done = subprocess.run(command, stdin=zeros, capture_output=True, text=True, check=False)
@@ -320,7 +314,6 @@ def test_input_without_an_end(here: Path, argv: list[str]) -> None:
 
 
 def test_inputs_may_be_pipes(here: Path) -> None:
-    """As `<(…)` of a shell is."""
     call = "-m krm_windows state <(cat policy.yaml) --at 2026-12-21T12:00Z -o json"
     command = ["bash", "-c", f"{sys.executable} {call}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=here)

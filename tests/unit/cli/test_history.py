@@ -20,14 +20,12 @@ Call, History = Callable[..., Ended], Callable[..., str]
 
 @pytest.fixture
 def past(run: Run, tmp_path: Path, tool: Callable[[str], Path]) -> Past:
-    """A repository without a commit, beside the current directory."""
     assert run
     return Past(tool("git"), tmp_path / "repository")
 
 
 @pytest.fixture
 def called(run: Run) -> Call:
-    """Call it about a file of the repository."""
     return lambda path, *options: run("history", path, "--repo", "repository", *options)
 
 
@@ -53,7 +51,6 @@ def opened(history: History, *arguments: str) -> list[tuple[str, str, str]]:
 
 
 def test_each_version_counts_from_its_commit(past: Past, history: History) -> None:
-    """Up to the next one, and before the first one there was no policy."""
     past.commit("2026-01-01T00:00Z", {"README": "nothing"})
     commit = past.commit("2026-01-07T11:00Z", {PATH: OFFICE})
     past.commit("2026-01-13T11:00Z", {PATH: NIGHTS}, who="Bo")
@@ -127,7 +124,6 @@ def test_a_version_that_cannot_be_read(past: Past, history: History) -> None:
 
 
 def test_a_policy_that_was_removed(past: Past, history: History) -> None:
-    """Nothing is gated until it is there again."""
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     past.commit("2026-01-06T11:00Z", {PATH: None})
     past.commit("2026-01-21T11:00Z", {PATH: OFFICE})
@@ -140,7 +136,6 @@ def test_a_policy_that_was_removed(past: Past, history: History) -> None:
 
 
 def test_renames_are_followed(past: Past, history: History) -> None:
-    """Also with what was changed in the same commit, and more than once."""
     past.commit("2026-01-01T00:00Z", {"first.yaml": OFFICE})
     past("mv", "first.yaml", "second.yaml")
     past.commit("2026-01-13T11:00Z", {"second.yaml": OFFICE.replace("Thu", "Fri")})
@@ -158,7 +153,6 @@ def test_renames_are_followed(past: Past, history: History) -> None:
 
 
 def test_every_override_with_reason_and_author(past: Past, history: History) -> None:
-    """Who asked for it, made and ended it, and when; another ticket is another override."""
     asked = spec(overrides=CVE.replace("CVE-1", "CVE-1, requestedBy: Di, ticket: SEC-1"))
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     past.commit("2026-01-16T09:30Z", {PATH: asked}, who="Bo")
@@ -183,7 +177,6 @@ def test_every_override_with_reason_and_author(past: Past, history: History) -> 
 
 
 def test_an_override_that_was_never_in_force(past: Past, history: History) -> None:
-    """It is told all the same."""
     past.commit("2026-01-01T00:00Z", {PATH: OVERRIDDEN})
     past.commit("2026-01-06T00:00Z", {PATH: OFFICE})
     assert json.loads(history("-o", "json"))["overrides"][0]["inForce"] == []
@@ -201,7 +194,6 @@ def test_clocks_that_go_backwards(past: Past, history: History) -> None:
 
 
 def test_a_cluster(past: Past, history: History) -> None:
-    """By its patch; where a version names others and not this one, nothing was gated there."""
     patched = spec(clusters="{north: {windows: {office: {opens: Tue 08:00}}}}")
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     past.commit("2026-01-09T11:00Z", {PATH: patched})
@@ -222,7 +214,6 @@ def test_a_time_that_is_not_over(past: Past, called: Call) -> None:
 
 @pytest.fixture
 def fleet(past: Past) -> Past:
-    """A policy whose clusters come and go."""
     named = spec(clusters="{north: {}, west: {timeZone: America/New_York}}")
     past.commit("2025-11-01T00:00Z", {PATH: named.replace("north", "early")})
     past.commit("2025-12-01T00:00Z", {PATH: OFFICE, "plain.yaml": OFFICE})
@@ -266,7 +257,6 @@ def test_a_wrong_call(call: tuple[str, ...], words: str, called: Call) -> None:
 
 
 def test_a_page(past: Past, history: History) -> None:
-    """With the same facts, and nothing of a subject that a browser would obey."""
     past.commit("2026-01-01T00:00Z", {PATH: OVERRIDDEN}, "<script>alert(1)</script>")
     past.commit("2026-01-20T00:00Z", {PATH: "{"})
     past.commit("2026-01-25T00:00Z", {PATH: None})
@@ -292,7 +282,6 @@ def test_where_the_file_is(past: Past, run: Run) -> None:
 
 
 def test_a_mistake_that_also_leaves_a_cluster_out(past: Past, history: History) -> None:
-    """Nothing is rendered of it for any cluster, so the previous version stays in force."""
     north = spec(clusters="{north: {}}")
     south = north.replace("north", "south")
     past.commit("2026-01-01T00:00Z", {PATH: north})
@@ -310,7 +299,6 @@ def test_a_mistake_that_also_leaves_a_cluster_out(past: Past, history: History) 
 
 
 def test_nothing_to_account_for(past: Past, called: Call) -> None:
-    """It is said why."""
     past.commit("2026-01-01T00:00Z", {PATH: "{"})
     ended = called(PATH, *TIME)
     assert ended.code == 1

@@ -37,12 +37,10 @@ Init = Callable[..., Ended]
 
 
 def kustomization(name: str, more: str = "") -> str:
-    """Return a Flux Kustomization of the directory of its name, with more in its spec."""
     return APPS.replace("name: apps", f"name: {name}").replace("./apps", f"./{name}") + more
 
 
 def write(root: Path, files: dict[str, str]) -> None:
-    """Write files by path."""
     for path, content in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(content)
@@ -64,17 +62,14 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def init(run: Run) -> Init:
-    """Call the command."""
     return lambda place, *options: run("init", place, "--time-zone", "UTC", *options)
 
 
 def policy_of(repository: Path) -> dict[str, Any]:
-    """Read the policy of the cluster production."""
     return yaml.safe_load((repository / POLICY).read_text())
 
 
 def targets_of(repository: Path) -> list[dict[str, Any]]:
-    """Read its targets."""
     return policy_of(repository)["spec"]["targets"]
 
 
@@ -94,7 +89,6 @@ def test_the_policy_gates_all_but_what_delivers_it(repository: Path, init: Init)
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_git_suspends_is_left_out(repository: Path, init: Init, *, alone: bool) -> None:
-    """The file is named that has to be changed first; without another target nothing is written."""
     write(repository, {f"{BELOW}/apps.yaml": f"{APPS}  suspend: true\n"})
     if not alone:
         write(repository, {f"{BELOW}/jobs.yaml": kustomization("jobs"), "jobs/config.yaml": CONFIG})
@@ -121,7 +115,6 @@ def test_what_only_the_cluster_names_is_left_out(repository: Path, init: Init) -
 
 
 def test_the_commands_that_it_names_work(repository: Path, init: Init, run: Run) -> None:
-    """Run as they are printed, they find nothing but notes."""
     out = init(repository).out
     commands = [line.split() for line in out.splitlines() if line.startswith("  krm-windows ")]
     assert [command[1] for command in commands] == ["calendar", "check", "render"]
@@ -172,7 +165,6 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 
 
 def test_a_second_run_keeps_the_policy(repository: Path, init: Init) -> None:
-    """What somebody edited is theirs."""
     init(repository)
     path = repository / POLICY
     path.write_text(path.read_text().replace("16:00", "12:00"))
@@ -265,7 +257,6 @@ def test_a_repository_without_flux_is_said(tmp_path: Path, init: Init) -> None:
 
 
 def test_a_directory_that_nothing_applies(repository: Path, init: Init, run: Run) -> None:
-    """It is said, and whatever has the usual name of a root is no target of the build."""
     files = {
         "flux/apps/a.yaml": kustomization("a"),
         "flux/own.yaml": kustomization("flux-system").replace("./flux-system", "./own"),
@@ -289,7 +280,6 @@ def test_a_directory_that_nothing_applies(repository: Path, init: Init, run: Run
 def test_a_directory_of_any_name_makes_no_other_policy(
     repository: Path, name: str, init: Init
 ) -> None:
-    """Neither in a comment nor in a value."""
     hostile = repository / "clusters" / name
     shutil.move(repository / BELOW, hostile)
     shutil.rmtree(repository / "clusters/staging")

@@ -29,7 +29,6 @@ COMMANDS = (
 
 @pytest.fixture(autouse=True)
 def desk(run: Run) -> None:
-    """A policy with a mistake, a good one, and what they are read with."""
     assert run
     Path("policy.yaml").write_text(WRONG)
     Path("good.yaml").write_text(POLICY)
@@ -82,7 +81,6 @@ def test_what_is_wrong_with_a_head_begins_with_its_place(
 def test_a_file_that_a_stream_names_is_not_opened(
     monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """Its annotations are anybody's: it is named, and no line of it is looked up."""
     path = '  annotations: {internal.config.kubernetes.io/path: "good.yaml"}\nspec:\n'
     named = Path("resources/apps.yaml").read_text().replace("spec:\n", path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(named.encode())))
@@ -117,7 +115,6 @@ def test_the_last_line_says_what_was_done(call: str, said: str, run: Run) -> Non
     ],
 )
 def test_quiet_says_only_what_fails(call: str, code: int, lines: int, run: Run) -> None:
-    """No summary, and no warning unless it fails the command; the next call is not quiet."""
     ended = run(*call.split())
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (code, "", lines)
     assert "15 files written" in run("render", "good.yaml", "--output-dir", "other").err
@@ -155,7 +152,6 @@ ONE = "must contain exactly one WindowPolicy, "
 def test_what_cannot_be_read_begins_with_file_and_line(
     call: str, text: str, line: int, said: str, run: Run
 ) -> None:
-    """As findings do, in every command, whatever is wrong."""
     Path("broken.yaml").write_bytes(text.encode(errors="surrogateescape"))
     code, out, err = run(*call.split())
     assert (code, out) == (1, "")
@@ -187,7 +183,6 @@ CONFLICTS = {
     ],
 )
 def test_a_merge_conflict_is_said_at_its_line(call: str, case: str, run: Run) -> None:
-    """Whatever the file is for, and whether or not it could be read all the same."""
     text, line = CONFLICTS[case]
     Path("broken").mkdir()
     for path in ("broken.yaml", "broken/north.yaml"):

@@ -22,7 +22,6 @@ def apps(applied: str, **fields: object) -> LiveObject:
 
 
 def fleet(offered: str, **spec: object) -> LiveObject:
-    """Return its source."""
     return {
         "apiVersion": "source.toolkit.fluxcd.io/v1",
         "kind": "GitRepository",
@@ -127,7 +126,6 @@ def test_what_waits_as_json(pending: Run) -> None:
 def test_when_it_opens(
     pending: Run, at: str, target: Mapping[str, object], words: str, kept: object
 ) -> None:
-    """By the windows, unless somebody else keeps the target shut."""
     objects = (apps(f"main@sha1:{OLD}", **target), WAITS[1])
     assert f"  opens    {words}\n" in pending(objects=objects, at=at).out
     [found] = json.loads(pending("-o", "json", objects=objects, at=at).out)["targets"]
@@ -137,7 +135,6 @@ def test_when_it_opens(
 def test_kubectl_is_asked_for_sources(
     pending: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By name, and who may not read them is told so."""
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     script = Path("kubectl")
     target, source = json.dumps(apps(f"main@sha1:{OLD}")), json.dumps(fleet(f"main@sha1:{NEW}"))
@@ -168,11 +165,16 @@ kind: Deployment
 metadata: {name: web, namespace: shop}
 spec: {template: {spec: {containers: [{name: web, image: "web:1"}]}}}
 """
+WEB_2 = WEB.replace("web:1", "web:2")
 
 
 def config(name: str) -> str:
-    """Return a ConfigMap."""
     return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
+
+
+def more(name: str, spec: str = "prune: true") -> str:
+    """Return a Kustomization of the directory of its name."""
+    return APPS.replace("apps\n", f"{name}\n").replace("prune: true", spec)
 
 
 AT = "2026-11-20T12:00Z"
@@ -196,7 +198,7 @@ def grown(repository: Past) -> tuple[str, str]:
     """Add commits; return the first and the last."""
     old = repository("rev-parse", "HEAD")
     repository.commit(AT, {"README.md": "more\n"}, "Say more")
-    repository.commit(AT, {"apps/web.yaml": WEB.replace("web:1", "web:2")}, "Take web 2")
+    repository.commit(AT, {"apps/web.yaml": WEB_2}, "Take web 2")
     new = repository.commit(
         AT, {"apps/old.yaml": None, "apps/new.yaml": config("new")}, "Put new for old"
     )
@@ -230,7 +232,6 @@ def test_the_commits_and_objects_that_wait(pending: Run, repository: Past) -> No
 
 
 def test_two_commits_without_a_cluster(pending: Run, repository: Past) -> None:
-    """Branches, tags or names of commits; the policy may select by label."""
     old, new = grown(repository)
     repository("tag", "deployed", old)
     printed = pending(*HERE, "--base", "deployed", "--head", "main").out
@@ -270,64 +271,62 @@ def test_the_commits_of_a_merge_are_named(pending: Run, repository: Past) -> Non
     assert "Work aside" in printed
 
 
-def test_what_a_target_brings_with_it(pending: Run, repository: Past) -> None:
-    """A Kustomization that is new in it applies objects on the same day."""
-    old = repository("rev-parse", "HEAD")
-    child = APPS.replace("apps\n", "more\n")
-    files = {"apps/more.yaml": child, "more/web.yaml": WEB.replace("web", "more")}
-    repository.commit(AT, files)
+Files = dict[str, str | None]
+FLUX = "clusters/north/flux.yaml"
+MORE = {"apps/more.yaml": more("more"), "more/web.yaml": WEB.replace("web", "more")}
+NESTED = {**MORE, "more/below.yaml": more("below"), "below/web.yaml": WEB.replace("web", "below")}
+GONE = ("- Deployment shop/more", "- Kustomization flux-system/below", "- Deployment shop/below")
+GOES: Files = {"apps/more.yaml": None}
+# What is committed before and after: what is shown of it, and what is not.
+BETWEEN = {
+    "a new Kustomization applies objects on the same day": (
+        {},
+        MORE,
+        ("+ Deployment shop/more", "+ Kustomization flux-system/more"),
+        (),
+    ),
+    "one that goes deletes what it applied, and what those below it did": (
+        NESTED,
+        GOES,
+        ("- Kustomization flux-system/more", *GONE),
+        (),
+    ),
+    "what is put in its place is a change, and no removal": (
+        NESTED,
+        {**GOES, "apps/web-more.yaml": WEB_2.replace("web", "more")},
+        ("~ Deployment shop/more",),
+        GONE[:1],
+    ),
+    "what does not prune deletes nothing": (
+        {**NESTED, "apps/more.yaml": more("more", "prune: false")},
+        GOES,
+        ("- Kustomization flux-system/more",),
+        GONE,
+    ),
+    "the target does not prune": (
+        {**MORE, FLUX: CLUSTER.replace("prune: true", "prune: false")},
+        {"apps/old.yaml": None, **GOES},
+        ("1 commit",),
+        ("- ConfigMap shop/old", *GONE),
+    ),
+    # The directory of that name here is another; nor is it known which commits touch it.
+    "it is applied from elsewhere": (
+        {FLUX: f"{SYNC}---\n{APPS.replace('name: fleet', 'name: other')}"},
+        {"apps/old.yaml": None},
+        ("part of what Kustomization flux-system/apps applies is unknown: see",),
+        ("no commit changes the files",),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BETWEEN)
+def test_what_lies_between(pending: Run, repository: Past, case: str) -> None:
+    before, after, shown, hidden = BETWEEN[case]
+    old = repository.commit(AT, before)
+    repository.commit(AT, after)
     printed = pending(*HERE, "--base", old).out
-    assert "    + Deployment shop/more\n" in printed
-    assert "    + Kustomization flux-system/more\n" in printed
-
-
-@pytest.mark.parametrize(
-    ("spec", "deleted"),
-    [
-        ("prune: true", True),
-        ("prune: false", False),
-        ("prune: true\n  deletionPolicy: Orphan", False),
-        ("prune: false\n  deletionPolicy: Delete", True),
-    ],
-)
-def test_what_a_target_takes_with_it(
-    pending: Run, repository: Past, spec: str, *, deleted: bool
-) -> None:
-    """A Kustomization that goes deletes what it applied, and what those below it did."""
-    files = {
-        "apps/more.yaml": APPS.replace("apps\n", "more\n").replace("prune: true", spec),
-        "more/web.yaml": WEB.replace("web", "more"),
-        "more/below.yaml": APPS.replace("apps\n", "below\n"),
-        "below/web.yaml": WEB.replace("web", "below"),
-    }
-    old = repository.commit(AT, files)
-    repository.commit(AT, {"apps/more.yaml": None})
-    printed = pending(*HERE, "--base", old).out
-    assert "    - Kustomization flux-system/more\n" in printed
-    gone = ("Deployment shop/more", "Kustomization flux-system/below", "Deployment shop/below")
-    for each in gone:
-        assert (f"    - {each}\n" in printed) is deleted, each
-    # What is put in their place is a change, and no removal.
-    repository.commit(AT, {"apps/more-web.yaml": WEB.replace("web", "more").replace("1", "2")})
-    assert "- Deployment shop/more" not in pending(*HERE, "--base", old).out
-
-
-@pytest.mark.parametrize("prune", ["true", "false"])
-def test_what_a_target_that_does_not_prune_leaves(
-    pending: Run, repository: Past, prune: str
-) -> None:
-    """It stays in the cluster, so it is none of what is removed."""
-    files = {
-        "clusters/north/flux.yaml": CLUSTER.replace("prune: true", f"prune: {prune}"),
-        "apps/more.yaml": APPS.replace("apps\n", "more\n"),
-        "more/web.yaml": WEB.replace("web", "more"),
-    }
-    old = repository.commit(AT, files)
-    repository.commit(AT, {"apps/old.yaml": None, "apps/more.yaml": None})
-    printed = pending(*HERE, "--base", old).out
-    for line in ("- ConfigMap shop/old", "- Deployment shop/more"):
-        assert (line in printed) is (prune == "true"), line
-    assert "  1 commit\n" in printed
+    assert [each for each in shown if f"  {each}" not in printed] == []
+    assert [each for each in hidden if each in printed] == []
 
 
 def test_a_gated_source(pending: Run, repository: Past) -> None:
@@ -347,11 +346,6 @@ def test_a_gated_source(pending: Run, repository: Past) -> None:
     assert "    + ConfigMap shop/new\n" in printed
 
 
-def test_a_first_apply(pending: Run, repository: Past) -> None:
-    objects = (apps(""), fleet(f"main@sha1:{repository('rev-parse', 'HEAD')}"))
-    assert "  2 objects added\n" in pending(*HERE, objects=objects).out
-
-
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
@@ -366,35 +360,17 @@ RELEASED = POLICY.replace(
 
 def test_a_release_in_a_repository(pending: Run, repository: Past) -> None:
     """Of a HelmRelease that is a target itself, only its own object counts, and its own file."""
-    repository.commit(AT, {"apps/db.yaml": RELEASE})
-    old = repository("rev-parse", "HEAD")
-    repository.commit(AT, {"apps/web.yaml": WEB.replace("web:1", "web:2")}, "Take web 2")
-    repository.commit(AT, {"apps/db.yaml": RELEASE.replace("1.0.0", "2.0.0")}, "Take db 2")
     Path("policy.yaml").write_text(RELEASED)
+    printed = pending(*HERE, "--base", "HEAD").out
+    assert "HelmRelease flux-system/db: unknown\n" in printed
+    assert "  not found in any cluster of this repository\n" in printed
+    old = repository.commit(AT, {"apps/db.yaml": RELEASE})
+    repository.commit(AT, {"apps/web.yaml": WEB_2}, "Take web 2")
+    repository.commit(AT, {"apps/db.yaml": RELEASE.replace("1.0.0", "2.0.0")}, "Take db 2")
     printed = pending(*HERE, "--base", old).out
     assert "HelmRelease flux-system/db: waits\n" in printed
     assert "  1 commit\n" in printed
     assert "    ~ HelmRelease flux-system/db\n" in printed
-    assert "Take web 2" not in printed
-
-
-def test_what_no_cluster_has(pending: Run, repository: Past) -> None:
-    Path("policy.yaml").write_text(RELEASED)
-    printed = pending(*HERE, "--base", repository("rev-parse", "HEAD")).out
-    assert "HelmRelease flux-system/db: unknown\n" in printed
-    assert "  not found in any cluster of this repository\n" in printed
-
-
-def test_what_is_applied_from_elsewhere(pending: Run, repository: Past) -> None:
-    """It is not known, and said so: the directory of that name here is another."""
-    other = f"{SYNC}---\n{APPS.replace('name: fleet', 'name: other')}"
-    repository.commit(AT, {"clusters/north/flux.yaml": other})
-    old, _ = grown(repository)
-    ended = pending(*HERE, "--base", old, "-o", "markdown")
-    assert "- **`Kustomization flux-system/apps`** unknown: " in ended.out
-    assert "part of what Kustomization flux-system/apps applies is unknown: see" in ended.out
-    # Of which commits touch it nothing is known either.
-    assert "no commit changes the files" not in ended.out
 
 
 def test_a_policy_that_never_opens(pending: Run) -> None:
@@ -404,19 +380,19 @@ def test_a_policy_that_never_opens(pending: Run) -> None:
     assert said in pending("-o", "markdown", objects=WAITS).out
 
 
-@pytest.mark.parametrize("form", ["text", "markdown"])
-def test_labels_that_nothing_has(pending: Run, form: str) -> None:
+def test_labels_that_nothing_has(pending: Run) -> None:
     Path("policy.yaml").write_text(POLICY.replace("names: [apps]", "matchLabels: {a: b}"))
-    printed = pending("-o", form, objects=(WAITS[1],)).out
     said = "no targets: no object that was read matches the policy's `matchLabels`\n"
-    assert printed.endswith(said)
+    for form in ("text", "markdown"):
+        assert pending("-o", form, objects=(WAITS[1],)).out.endswith(said)
 
 
-@pytest.mark.usefixtures("repository")
-def test_revisions_that_name_no_commit_of_the_repository(pending: Run) -> None:
-    """An artifact whose origin nobody noted, or a commit that was not fetched."""
-    objects = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
-    assert "its revisions contain no commit" in pending(*HERE, objects=objects).out
+def test_revisions_of_a_cluster(pending: Run, repository: Past) -> None:
+    """The first, some of which nobody noted the origin, and one that was not fetched."""
+    first = (apps(""), fleet(f"main@sha1:{repository('rev-parse', 'HEAD')}"))
+    assert "  2 objects added\n" in pending(*HERE, objects=first).out
+    artifacts = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
+    assert "its revisions contain no commit" in pending(*HERE, objects=artifacts).out
     ended = pending(*HERE, objects=WAITS)
     words = " ".join(ended.out.split())
     assert f"fleet: '{OLD}' is not a commit in this repository (was it fetched?)" in words
@@ -425,7 +401,6 @@ def test_revisions_that_name_no_commit_of_the_repository(pending: Run) -> None:
 
 
 def test_several_clusters(pending: Run, repository: Past) -> None:
-    """Which one is meant has to be said, or follows from the policy's cluster."""
     south = CLUSTER.replace("clusters/north", "clusters/south")
     repository.commit(AT, {"clusters/south/flux.yaml": south}, "Add the south")
     old, _ = grown(repository)

@@ -49,7 +49,6 @@ CHANGES = {
 
 @pytest.fixture(params=mostly_slow(LAYOUTS.values(), 9), ids=LAYOUTS)
 def rendered(request: pytest.FixtureRequest, repository: Path, run: Run) -> Path:
-    """A repository in which a policy is rendered."""
     assert run("render", "week.yaml", *shlex.split(request.param)).code == 0
     return repository
 
@@ -63,7 +62,6 @@ def one(repository: Path, run: Run) -> Path:
 
 @pytest.fixture
 def repository(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository of two clusters with two policies."""
     assert run
     for cluster in ("north", "south"):
         folder = tmp_path / "clusters" / cluster
@@ -99,7 +97,6 @@ def found(run: Run) -> Found:
 
 
 def edited(repository: Path) -> None:
-    """Change the policy as an editor does."""
     file = repository / "week.yaml"
     file.write_text(file.read_text().replace("16:00", "15:00"))
 
@@ -126,7 +123,6 @@ def test_stale_windows_are_found_with_the_command_that_renews_them(
 
 
 def test_what_else_is_not_as_it_would_be_rendered(one: Path, found: Found) -> None:
-    """A file that was edited, windows of an earlier version, and a policy that is gone."""
     file = one / "kustomization.yaml"
     content = file.read_text()
     file.write_text(f"{content}namePrefix: a-\n")
@@ -141,7 +137,6 @@ def test_what_else_is_not_as_it_would_be_rendered(one: Path, found: Found) -> No
 def test_the_line_is_the_same_wherever_it_is_rendered_from(
     one: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """Two clones and two directories make the same files."""
     file = one / "kustomization.yaml"
     before = file.read_text()
     assert before.splitlines()[1] == (
@@ -185,7 +180,6 @@ def test_a_line_runs_no_other_command_and_leads_nowhere_else(words: str) -> None
 def test_a_link_leads_nowhere_else(
     repository: Path, found: Found, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """What is behind it is not read."""
     outside = tmp_path_factory.mktemp("outside") / "week.yaml"
     (repository / "week.yaml").rename(outside)
     (repository / "week.yaml").symlink_to(outside)
@@ -193,7 +187,6 @@ def test_a_link_leads_nowhere_else(
 
 
 def test_state_says_whether_it_is_rendered(rendered: Path, run: Run) -> None:
-    """Of every layout: current, stale with the one command that heals it, or unknown and why."""
     assert stages(run) == (["current"], [False])
     edited(rendered)
     [line], [is_stale] = stages(run)
@@ -208,7 +201,6 @@ def test_state_says_whether_it_is_rendered(rendered: Path, run: Run) -> None:
 
 
 def stages(run: Run) -> tuple[list[str], list[bool | None]]:
-    """Return what `state` says of the rendered directories, as text and as JSON."""
     said = [line for line in run("state", "week.yaml").out.splitlines() if "rendered: " in line]
     records = json.loads(run("state", "week.yaml", "-o", "json").out)["rendered"]
     short = ["current" if line.endswith(" is current") else line for line in said]
@@ -229,7 +221,6 @@ def test_state_does_not_call_rendered_what_it_did_not_find(
 def test_what_writes_a_policy_renders_it_in_every_layout(
     change: list[str], rendered: Path, found: Found, run: Run
 ) -> None:
-    """What is written is rendered, and `render` has nothing left to do."""
     before = contents(rendered)
     assert run(*change).code == 0
     # Not every layout has the one cluster that is opened.
@@ -258,7 +249,6 @@ def test_what_is_stale_is_rendered_though_the_policy_stays(
 
 
 def contents(repository: Path) -> dict[Path, bytes]:
-    """Return what is rendered in a repository."""
     every = (path for path in repository.rglob("*.yaml") if "rendered-from" in path.read_text())
     return {path: path.read_bytes() for path in every}
 
@@ -267,7 +257,6 @@ def contents(repository: Path) -> dict[Path, bytes]:
 def test_ended_and_pruned_overrides_are_rendered_too(
     rendered: Path, found: Found, run: Run
 ) -> None:
-    """What was rendered is what it was before the override."""
     before = contents(rendered)
     assert run(*CHANGES["open"]).code == 0
     assert run("override", "week.yaml", "--end", "fix").code == 0
@@ -324,7 +313,6 @@ def test_windows_that_say_no_command_are_said_to_be_stale(one: Path, run: Run) -
 def test_one_commit_has_the_policy_and_what_is_rendered(
     repository: Path, tool: Callable[[str], Path], run: Run
 ) -> None:
-    """And nothing that was staged beside it."""
     (repository / ".git").rmdir()
     past = Past(tool("git"), repository)
     for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):

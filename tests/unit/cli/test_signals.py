@@ -36,7 +36,6 @@ COMMANDS = (
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a repository whose builds take a while."""
     place = tmp_path_factory.mktemp("fleet")
     files = {"policy.yaml": POLICY, "clusters/kustomization.yaml": "resources:\n"}
     for number in range(CLUSTERS):

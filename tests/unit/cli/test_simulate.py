@@ -31,7 +31,6 @@ Simulate = Callable[..., str]
 
 @pytest.fixture
 def simulate(past: Past, run: Run) -> Simulate:
-    """Call it, and return what it printed."""
     assert past
 
     def called(*arguments: str, policies: tuple[str, ...] = ("policy.yaml",)) -> str:
@@ -43,7 +42,6 @@ def simulate(past: Past, run: Run) -> Simulate:
 
 
 def test_json_has_every_figure(simulate: Simulate) -> None:
-    """And every change that waited, with its opening."""
     found = json.loads(simulate("-o", "json"))
     waits = found.pop("waits")
     assert [(wait["subject"], wait["offered"], wait["opens"]) for wait in waits] == [
@@ -99,7 +97,6 @@ def test_paths(run: Run, options: str, waited: list[str]) -> None:
 
 
 def test_two_policies(simulate: Simulate) -> None:
-    """Side by side; where both have one name, by their files."""
     both = ("policy.yaml", "later.yaml")
     records = json.loads(simulate("-o", "json", policies=both))
     assert [record["waited"] for record in records] == [3, 2]
@@ -109,7 +106,6 @@ def test_two_policies(simulate: Simulate) -> None:
 
 
 def test_what_never_comes_in(simulate: Simulate) -> None:
-    """A policy that is closed for good, and one whose first window is far away."""
     Path("policy.yaml").write_text(spec(state="Closed"))
     found = json.loads(simulate("-o", "json"))
     assert (found["waited"], found["withoutOpening"], found["pending"]) == (4, 4, 4)

@@ -66,11 +66,9 @@ class Desk:
 
     @property
     def output(self) -> Path:
-        """Where the split is written."""
         return self.path / "plant-7/apps"
 
     def put(self, name: str, text: str) -> str:
-        """Write a file and return its path."""
         (self.path / name).parent.mkdir(parents=True, exist_ok=True)
         (self.path / name).write_text(text)
         return str(self.path / name)
@@ -82,18 +80,15 @@ class Desk:
         return self.run("split", base, "--classes", "classes.yaml", *where, *arguments)
 
     def written(self) -> dict[str, str]:
-        """Return the files of the split by their paths in it."""
         found = (path for path in sorted(self.output.rglob("*")) if path.is_file())
         return {path.relative_to(self.output).as_posix(): path.read_text() for path in found}
 
     def kustomization(self, name: str) -> Any:  # noqa: ANN401 - what YAML has
-        """Return a Kustomization of the split."""
         return yaml.load(self.written()[f"kustomization{name}.yaml"], yaml.CSafeLoader)
 
 
 @pytest.fixture
 def desk(tmp_path: Path, run: Run) -> Desk:
-    """A desk with the base as plain files, and a template."""
     desk = Desk(tmp_path, run)
     desk.put("base/all.yaml", BASE)
     desk.put("apps.yaml", TEMPLATE)
@@ -104,7 +99,6 @@ FLUX = ("--flux-kustomization", "apps.yaml")
 
 
 def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
-    """Every object is in one file of one class, as it was written, in the order of the base."""
     assert desk.split().code == 0
     service, config, namespace = BASE.split("---\n")
     listed = (
@@ -131,7 +125,6 @@ def test_objects_that_use_one_anchor_each_for_itself(desk: Desk) -> None:
 
 
 def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
-    """It is the template, but for name, path, marks and what it waits for; the root sees these."""
     assert desk.split(*FLUX).code == 0
     live = TEMPLATE.replace("name: apps", "name: apps-live").replace(
         "./plant-7/apps", '"./plant-7/apps/live"'
@@ -190,7 +183,6 @@ def test_a_class_without_objects_has_neither_tree_nor_flux_kustomization(desk: D
 
 
 def test_check_says_whether_it_is_stale(desk: Desk) -> None:
-    """Nothing is written; the difference is shown."""
     assert desk.split().code == 0
     before = desk.written()
     assert desk.split("--check")[:2] == (0, "")
@@ -206,7 +198,6 @@ def test_a_kustomization_is_built(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """Whichever of the two is there; a generated ConfigMap is matched without its hash."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/kubectl").symlink_to(tool("kubectl"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -298,7 +289,6 @@ def test_names_that_no_file_can_have(desk: Desk) -> None:
 
 
 def test_the_plan_says_what_goes_where_and_why(desk: Desk) -> None:
-    """Nothing is written, and with `--check` nothing is compared."""
     own = (
         "metadata: {name: own, namespace: shop, annotations: {krm-windows.dev/change-class: live}}"
     )
@@ -333,7 +323,6 @@ def fired(desk: Desk, rule: Rule, name: str) -> str:
     "rule", [rules.CLASS_MOVED, rules.PATH_ELSEWHERE], ids=lambda rule: rule.id
 )
 def test_its_own_rules(rule: Rule, desk: Desk) -> None:
-    """Each has a document that fires it alone, and one that nearly does."""
     assert fired(desk, rule, "fires").count(f"({rule.id})\n") == 1
     shutil.rmtree(desk.output)
     assert SUMMARY.sub("", fired(desk, rule, "nearly")) == ""

@@ -30,13 +30,11 @@ class Hands:
     jumps: dict[int, timedelta] = field(default_factory=dict)
 
     def sleep(self, seconds: float) -> None:
-        """Turn it."""
         self.slept.append(seconds)
         assert len(self.slept) < 10_000, "it sleeps forever"
         self.at += timedelta(seconds=seconds) + self.jumps.get(len(self.slept), timedelta())
 
     def wait(self, path: Path, *options: str, policy: str = POLICY) -> ExitCode:
-        """Wait by the command, from the arguments on."""
         (path / "policy.yaml").write_text(policy)
         call = ["state", str(path / "policy.yaml"), "--wait", *options]
         clock = Clock(lambda: self.at, self.sleep)
@@ -54,7 +52,6 @@ def test_a_wait_ends_at_the_edge(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Not before it and not after; a line says that it waits, and then the state is shown."""
     hands = Hands(begins)
     assert hands.wait(tmp_path, until) == 0
     assert hands.at == ends
@@ -71,7 +68,6 @@ def test_a_wait_ends_at_the_edge(
 def test_a_wait_that_takes_too_long_exits_124(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As timeout(1) does, at the very time; an edge at that time counts."""
     hands = Hands(THURSDAY)
     assert hands.wait(tmp_path, "open", "--timeout", "2h") == 124
     assert hands.at == THURSDAY + timedelta(hours=2)

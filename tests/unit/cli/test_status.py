@@ -38,14 +38,12 @@ Status = Callable[..., tuple[int, str]]
 
 
 def of_policy(kind: str, name: str, **parts: object) -> LiveObject:
-    """Return a Job, a CronJob or a Pod of the policy."""
     version = "v1" if kind == "Pod" else "batch/v1"
     metadata = {"name": name, "namespace": "flux-system", "labels": LABEL}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
 
 
 def job(at: str, condition: str = "Complete") -> LiveObject:
-    """Return a Job of the policy that ended."""
     ended = {"type": condition, "status": "True", "lastTransitionTime": at}
     return of_policy("Job", "week-resync-1", status={"conditions": [ended]})
 
@@ -73,7 +71,6 @@ def status(run: Run) -> Status:
 
 
 def row(printed: str) -> list[str]:
-    """Return the cells of the last row."""
     return re.split(r" {3,}", [line for line in printed.splitlines() if "   " in line][-1])
 
 
@@ -111,7 +108,6 @@ def test_a_target(status: Status, at: str, found: LiveObject, code: int, cells: 
 
 
 def test_the_table(status: Status) -> None:
-    """Moments are those of the policy's clocks; the header says what holds, and why."""
     code, printed = status(CLOSED, live(suspend=True, notes=OURS), job("2026-11-21T09:55:10Z"))
     assert code == 0
     assert printed.splitlines() == [
@@ -209,7 +205,6 @@ def test_a_hook_that_failed(status: Status) -> None:
 
 
 def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
-    """Where nothing has them, nothing is known to be as desired."""
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     windowed = live("a", labels={"class": "windowed"})
     code, printed = status(CLOSED, windowed, live("b"), policy=policy)
@@ -230,7 +225,6 @@ def test_what_is_released(status: Status) -> None:
 
 
 def test_a_cluster_of_its_own(status: Status) -> None:
-    """`--cluster` judges by the policy as that cluster has it."""
     policy = POLICY + "  clusters: {north: {state: Open}}\n"
     code, printed = status(CLOSED, live(), policy=policy, options=("--cluster", "north"))
     said = "in policy.yaml: flux-system/week on north should be open: state"
@@ -291,7 +285,6 @@ def kubectl(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 def test_a_kubectl_that_answers_nonsense(
     lines: str, words: str, kubectl: Callable[[str], None], run: Run
 ) -> None:
-    """A wrapper may print what it likes: it is no fault of ours, and said in words."""
     kubectl(lines)
     ended = run("status", "policy.yaml")
     assert ended.code == 1
@@ -299,7 +292,6 @@ def test_a_kubectl_that_answers_nonsense(
 
 
 def test_the_log_of_the_last_pod_is_read(kubectl: Callable[[str], None], run: Run) -> None:
-    """Where no run has succeeded: it says what the gate was denied."""
     ended = {"terminated": {"exitCode": 0, "finishedAt": "2026-11-21T10:00:00Z"}}
     statuses = [{"name": "gate", "state": ended}]
     pod = of_policy("Pod", "week-apply-1-abcde", status={"containerStatuses": statuses})
@@ -330,7 +322,6 @@ esac""")
 
 
 def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
-    """Nothing is opened any more, whatever the targets are now."""
     suspended = of_policy("CronJob", "week-resync", spec={"suspend": True})
     code, printed = status(CLOSED, live(suspend=True, notes=OURS), suspended)
     assert code == 1
@@ -341,7 +332,6 @@ def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
 def test_a_terminal_that_is_narrower_than_the_table(
     status: Status, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each target is a block, in which every cell of the table is whole."""
     _, wide = status(OPEN, live(suspend=True))
     monkeypatch.setattr(output, "width", lambda: 60)
     monkeypatch.setattr(output, "is_terminal", lambda: True)
@@ -356,14 +346,12 @@ def test_a_terminal_that_is_narrower_than_the_table(
 
 
 def planned(policy: str) -> Plan:
-    """Return the plan of a policy."""
     versions, _ = Source(KubeObject.parse(policy.encode())).versions(Choice())
     plan, _ = compile_policy(versions[0].policy, None, Inventory((), visible=False))
     return plan
 
 
 def gate(policy: str = POLICY) -> LiveObject:
-    """Return the ConfigMap of a policy's gate as the API server gives it."""
     return json.loads(json.dumps(config_map(planned(policy))))  # type: ignore[no-any-return]
 
 
@@ -405,7 +393,6 @@ def cluster(kubectl: Callable[[str], None]) -> Callable[..., None]:
 
 
 def wait(clock: Clock, *options: str) -> int:
-    """Run `status --wait`."""
     Path("policy.yaml").write_text(ALWAYS)
     call = ["status", "policy.yaml", "--wait", *options]
     return cli.run(parser(COMMANDS, call).parse_args(call), clock)
@@ -414,7 +401,6 @@ def wait(clock: Clock, *options: str) -> int:
 def test_a_wait_ends_when_the_cluster_has_the_windows(
     cluster: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On the way it says once what is missing, and at the end what is."""
     steps = iter(
         [
             lambda: cluster(suspend=True),
@@ -440,7 +426,6 @@ def test_a_wait_ends_when_the_cluster_has_the_windows(
 def test_a_wait_that_takes_too_long(
     cluster: Callable[..., None], capsys: pytest.CaptureFixture[str], *, refused: bool
 ) -> None:
-    """It exits 124, and says what is still missing, also where nobody may read the windows."""
     cluster(suspend=False, windows=POLICY if refused else OTHER, refused=refused)
     times = iter([datetime.now(UTC) + timedelta(minutes=each) for each in range(9)])
     clock = Clock(now=lambda: next(times), sleep=lambda _: None)

@@ -23,7 +23,6 @@ ORIGIN = '{annotations: {config.kubernetes.io/origin: "path: b.yaml"}, name: web
 
 
 def objects(*texts: str) -> Objects:
-    """Return objects by their identity."""
     found = [Object.of(KubeObject.parse(text.encode())) for text in texts]
     return {each.identity: each for each in found}
 
@@ -50,7 +49,6 @@ def test_a_change(old: str, new: str, *, changes: bool) -> None:
 
 
 def test_what_comes_and_goes() -> None:
-    """In the order of kinds and names."""
     assert [*compare(objects(WEB), objects(CRD))] == [
         ObjectChange(Kind.ADDED, "CustomResourceDefinition a.b.dev"),
         ObjectChange(Kind.REMOVED, "Deployment shop/web"),

@@ -20,12 +20,10 @@ HELM = "helm.toolkit.fluxcd.io"
 
 
 def target(kind: str, group: str, name: str = "apps") -> Target:
-    """Return a target."""
     return Target(group, f"{kind.lower()}s", kind, "shop", name)
 
 
 def live(kind: str, group: str, name: str, spec: object = None, **status: object) -> LiveObject:
-    """Return an object as the API server gives it."""
     return {
         "apiVersion": f"{group}/v1",
         "kind": kind,
@@ -36,19 +34,16 @@ def live(kind: str, group: str, name: str, spec: object = None, **status: object
 
 
 def source(kind: str, revision: str, spec: object = None, **metadata: str) -> LiveObject:
-    """Return a source that has a revision."""
     artifact = {"revision": revision, "lastUpdateTime": SINCE, "metadata": metadata}
     return live(kind, SOURCE, "fleet", spec, artifact=artifact)
 
 
 def kustomization(kind: str, applied: str, **status: object) -> LiveObject:
-    """Return a Kustomization of a source."""
     spec = {"suspend": True, "sourceRef": {"kind": kind, "name": "fleet"}}
     return live("Kustomization", KUSTOMIZE, "apps", spec, lastAppliedRevision=applied, **status)
 
 
 def read(of: Target, found: LiveObject, *sources: LiveObject, **more: object) -> Offer:
-    """Read an offer."""
     return offers.read(of, found, Sources(by_address(sources), {}, **more))
 
 
@@ -70,7 +65,6 @@ APPS = target("Kustomization", KUSTOMIZE)
 def test_a_kustomization_of_every_source(
     kind: str, applied: str, offered: str, waits: Waits
 ) -> None:
-    """The artifact is offered, since source-controller has it."""
     found = read(APPS, kustomization(kind, applied), source(kind, offered))
     assert (found.waits, found.source) == (waits, f"{kind} shop/fleet")
     assert found.offered is not None
@@ -79,7 +73,6 @@ def test_a_kustomization_of_every_source(
 
 
 def test_the_commit_that_an_artifact_was_made_of() -> None:
-    """`flux push artifact` notes it, and kustomize-controller takes it over."""
     origin = {"org.opencontainers.image.revision": f"main@sha1:{NEW}"}
     found = read(
         APPS,
@@ -108,7 +101,6 @@ def test_the_commit_of_a_revision(text: str, commit: str) -> None:
 
 
 def test_a_source_that_is_not_known() -> None:
-    """It is said why."""
     here = kustomization("GitRepository", f"main@sha1:{OLD}")
     assert read(APPS, here).notes == ("GitRepository shop/fleet not found among the objects",)
     address = (SOURCE, "GitRepository", "shop", "fleet")
@@ -130,7 +122,6 @@ def test_a_source_that_is_not_known() -> None:
 def test_what_may_wait_all_the_same(
     of_source: dict[str, object], spec: dict[str, object], note: str
 ) -> None:
-    """The revisions are the same, and nobody can say that nothing waits."""
     revision = f"main@sha1:{OLD}"
     here, fleet = kustomization("GitRepository", revision), source("GitRepository", revision)
     assert read(APPS, here, fleet).waits is Waits.NO
@@ -217,7 +208,6 @@ def test_a_source_that_is_suspended(spec: dict[str, object], head: str, waits: W
 
 @pytest.mark.parametrize("kind", ["GitRepository", "HelmRepository"])
 def test_a_source_that_is_open(kind: str) -> None:
-    """It has what it found."""
     found = read(target(kind, SOURCE, "fleet"), source(kind, "sha256:1"))
     assert (found.waits, found.applied) == (Waits.NO, found.offered)
     empty = read(target(kind, SOURCE, "fleet"), live(kind, SOURCE, "fleet"))
@@ -229,7 +219,6 @@ CHART = {"spec": {"chart": "web", "version": ">=1.0.0"}}
 
 
 def release(version: str, spec: object = None, **status: object) -> LiveObject:
-    """Return a HelmRelease whose chart is installed."""
     deployed = {"status": "deployed", "chartVersion": version}
     status = {
         "helmChart": "shop/fleet",
@@ -241,20 +230,17 @@ def release(version: str, spec: object = None, **status: object) -> LiveObject:
 
 
 def chart(version: str) -> LiveObject:
-    """Return the HelmChart of that release, as source-controller has fetched it."""
     return source("HelmChart", version, CHART["spec"])
 
 
 @pytest.mark.parametrize(("offered", "waits"), [("2.0.0", Waits.YES), ("1.0.0", Waits.NO)])
 def test_a_release(offered: str, waits: Waits) -> None:
-    """The chart that source-controller has is offered."""
     found = read(RELEASE, release("1.0.0"), chart(offered))
     assert (found.waits, found.source, found.notes) == (waits, "HelmChart shop/fleet", ())
     assert (found.applied, found.offered and found.offered.text) == (Revision("1.0.0"), offered)
 
 
 def test_a_release_whose_upgrade_failed() -> None:
-    """What is installed is the release before."""
     history = [
         {"status": "failed", "chartVersion": "2.0.0"},
         {"status": "deployed", "chartVersion": "1.0.0"},
@@ -305,7 +291,6 @@ def test_a_release_of_an_oci_repository(noted: str, offered: str, waits: Waits) 
 
 
 def test_what_has_no_revision() -> None:
-    """A release that was never reconciled, and a kind that has none: nothing is made up."""
     found = read(RELEASE, live("HelmRelease", HELM, "web"))
     assert (found.waits, found.notes[0][:23]) == (Waits.UNKNOWN, "it has no HelmChart yet")
     found = read(target("CronJob", "batch"), live("CronJob", "batch", "apps"))
@@ -317,7 +302,6 @@ def test_what_has_no_revision() -> None:
 
 @pytest.mark.parametrize("nonsense", [None, [], "text", {"artifact": []}, {"history": {}}, 7])
 def test_objects_of_any_form(nonsense: object) -> None:
-    """What somebody wrote by hand is not known, and no failure."""
     for of, found in (
         (APPS, kustomization("GitRepository", "x")),
         (RELEASE, release("1.0.0")),

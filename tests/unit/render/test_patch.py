@@ -9,7 +9,6 @@ from krm_windows.render.patch import difference
 
 
 def pod(*containers: dict[str, object], **fields: object) -> dict[str, object]:
-    """Return something that has containers."""
     return {"spec": {"containers": list(containers), **fields}}
 
 
@@ -43,7 +42,6 @@ GATE = {
 def test_a_patch_says_what_changes(
     base: dict[str, object], wanted: dict[str, object], patch: dict[str, object]
 ) -> None:
-    """Nothing else, and null for what goes."""
     assert difference(base, wanted) == patch
 
 

@@ -12,7 +12,6 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def job(ended: object, *args: object, kind: str = "Complete") -> LiveObject:
-    """Return a Job of the policy that has ended."""
     condition = {"type": kind, "status": "True", "lastTransitionTime": ended}
     container = {"command": ["python3"], "args": list(args)}
     return {
@@ -27,7 +26,6 @@ def job(ended: object, *args: object, kind: str = "Complete") -> LiveObject:
     "odd", ["", "garbage", "2026-11-21T12:00:00", "2026-11-21", "12:00", 12, None, [], {}]
 )
 def test_a_time_that_is_none_is_no_run(odd: object) -> None:
-    """And keeps no other run from being found; the last one has no offset, so nobody knows it."""
     known = job("2026-11-21T12:00:00Z")
     assert runs.last([job(odd)], LABEL) is None
     found = runs.last([job(odd), known], LABEL)
