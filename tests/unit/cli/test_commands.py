@@ -142,6 +142,7 @@ def test_a_wrong_call(run: Run, call: str, said: str) -> None:
     [
         ("calendar nope.yaml", "nope.yaml: No such file or directory"),
         ("calendar resources", "resources: is a directory, not a file"),
+        ("calendar /dev/zero", "/dev/zero: is a device or a socket, not a file"),
         ("render policy.yaml --output-dir out --resources nope", "nope: no such file or directory"),
         ("verify nope --policy policy.yaml", "nope: no such file or directory"),
     ],

@@ -13,10 +13,6 @@ import yaml
 from calls import APPS, SYNC, Ended, Run
 from jsonschema import Draft202012Validator
 
-from krm_windows.flux import Hints, Survey, survey
-from krm_windows.flux.builds import Builds
-from krm_windows.system.checkout import Checkout
-
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
@@ -79,6 +75,8 @@ def test_the_policy_gates_all_but_what_delivers_it(repository: Path, init: Init)
     assert (code, err) == (0, "")
     assert targets_of(repository) == [{"kind": "Kustomization", "names": ["apps"]}]
     assert "using cluster production of production, staging" in out
+    assert init(repository, "--cluster", "staging").code == 0
+    assert (repository / POLICY.replace("production", "staging")).exists()
     # An editor finds its schema beside it.
     path = repository / POLICY
     first = path.read_text().splitlines()[0]
@@ -89,33 +87,35 @@ def test_the_policy_gates_all_but_what_delivers_it(repository: Path, init: Init)
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_git_suspends_is_left_out(repository: Path, init: Init, *, alone: bool) -> None:
+    """Without another target nothing is written."""
     write(repository, {f"{BELOW}/apps.yaml": f"{APPS}  suspend: true\n"})
     if not alone:
         write(repository, {f"{BELOW}/jobs.yaml": kustomization("jobs"), "jobs/config.yaml": CONFIG})
     code, out, err = init(repository)
     assert code == alone
     assert f"apps, until `suspend` is removed from {BELOW}/apps.yaml: what Git says" in out + err
-    if not alone:
-        assert targets_of(repository) == [{"kind": "Kustomization", "names": ["jobs"]}]
+    assert alone or targets_of(repository) == [{"kind": "Kustomization", "names": ["jobs"]}]
 
 
 def test_what_only_the_cluster_names_is_left_out(repository: Path, init: Init) -> None:
     """A policy needs the name; that it stays open is said."""
     variables = "  postBuild: {substituteFrom: [{kind: Secret, name: vars}]}\n"
-    files = {
-        f"{BELOW}/apps.yaml": f"{APPS}{variables}",
-        "apps/more.yaml": APPS.replace("name: apps", 'name: "${TENANT}-jobs"'),
-    }
-    write(repository, files)
-    code, out, _ = init(repository)
-    assert code == 0
+    write(repository, {f"{BELOW}/apps.yaml": f"{APPS}{variables}"})
+    write(repository, {"apps/more.yaml": APPS.replace("name: apps", 'name: "${TENANT}-jobs"')})
     left_out = "left out: Kustomization flux-system/${TENANT}-jobs, whose name is known only in"
-    assert left_out in out
+    assert left_out in init(repository).out
     assert targets_of(repository) == [{"kind": "Kustomization", "names": ["apps"]}]
 
 
 def test_the_commands_that_it_names_work(repository: Path, init: Init, run: Run) -> None:
-    out = init(repository).out
+    """Where a kustomization lists its resources, it has to list the windows, which is said."""
+    path = repository / BELOW / "kustomization.yaml"
+    path.write_text("resources:\n- flux-system\n- apps.yaml\n")
+    code, out, _ = init(repository)
+    assert code == 0
+    add = f"  add `- deploy-windows` to `resources` in {BELOW}/kustomization.yaml, or it is not "
+    assert f"{add}applied\n" in out
+    path.write_text(path.read_text() + "- deploy-windows\n")
     commands = [line.split() for line in out.splitlines() if line.startswith("  krm-windows ")]
     assert [command[1] for command in commands] == ["calendar", "check", "render"]
     for _, *arguments in commands:
@@ -127,19 +127,6 @@ def test_the_commands_that_it_names_work(repository: Path, init: Init, run: Run)
     code, found, _ = run("check", "--repo", repository, "-o", "json")
     assert code == 0
     assert {each["severity"] for each in json.loads(found)["results"]} <= {"info"}
-
-
-def test_a_kustomization_that_lists_its_resources_has_to_list_the_windows(
-    repository: Path, init: Init, run: Run
-) -> None:
-    path = repository / BELOW / "kustomization.yaml"
-    path.write_text("resources:\n- flux-system\n- apps.yaml\n")
-    code, out, _ = init(repository)
-    assert code == 0
-    add = f"  add `- deploy-windows` to `resources` in {BELOW}/kustomization.yaml, or it is not "
-    assert f"{add}applied\n" in out
-    path.write_text(path.read_text() + "- deploy-windows\n")
-    assert run("check", "--repo", repository, "--no-cache").code == 0
 
 
 @pytest.mark.parametrize(
@@ -231,21 +218,6 @@ def test_a_target_of_a_base_need_not_be_among_the_resources(repository: Path, in
     assert init(repository).code == 0
     found = targets_of(repository)
     assert found == [{"kind": "Kustomization", "names": ["apps"], "mustExist": False}]
-
-
-def test_only_the_cluster_that_is_chosen_is_built(
-    repository: Path, init: Init, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fleet has hundreds, and the policy is for one."""
-    followed: list[list[str]] = []
-
-    def noted(tree: Checkout, directories: list[str], builds: Builds, hints: Hints) -> Survey:
-        followed.append(directories)
-        return survey(tree, directories, builds, hints)
-
-    monkeypatch.setattr("krm_windows.cli.init.survey", noted)
-    assert init(repository).code == 0
-    assert followed == [[BELOW]]
 
 
 def test_a_repository_without_flux_is_said(tmp_path: Path, init: Init) -> None:

@@ -250,16 +250,6 @@ def test_two_commits_without_a_cluster(pending: Run, repository: Past) -> None:
     assert "  2 commits reverted\n" in pending(*HERE, "--base", new, "--head", old).out
 
 
-def test_commits_about_others(pending: Run, repository: Past) -> None:
-    old = repository("rev-parse", "HEAD")
-    new = repository.commit(AT, {"README.md": "more\n"})
-    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, objects=objects).out
-    assert "  no commit changes the files that it reads\n  no object changes\n" in printed
-    listed = pending(*HERE, "-o", "markdown", objects=objects).out
-    assert "** only the revision is new: `main@sha1:" in listed
-
-
 def test_the_commits_of_a_merge_are_named(pending: Run, repository: Past) -> None:
     old = repository("rev-parse", "HEAD")
     repository("switch", "--quiet", "--create", "side")

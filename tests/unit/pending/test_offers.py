@@ -219,32 +219,38 @@ CHART = {"spec": {"chart": "web", "version": ">=1.0.0"}}
 
 
 def release(version: str, spec: object = None, **status: object) -> LiveObject:
-    deployed = {"status": "deployed", "chartVersion": version}
-    status = {
-        "helmChart": "shop/fleet",
-        "history": [deployed],
-        "lastAttemptedGeneration": 3,
-        **status,
-    }
-    return live("HelmRelease", HELM, "web", spec or {"chart": CHART, "suspend": True}, **status)
+    history = [{"status": "deployed", "chartVersion": version}]
+    noted = {"helmChart": "shop/fleet", "history": history, "lastAttemptedGeneration": 3}
+    spec = spec or {"chart": CHART, "suspend": True}
+    return live("HelmRelease", HELM, "web", spec, **{**noted, **status})
 
 
 def chart(version: str) -> LiveObject:
     return source("HelmChart", version, CHART["spec"])
 
 
-@pytest.mark.parametrize(("offered", "waits"), [("2.0.0", Waits.YES), ("1.0.0", Waits.NO)])
-def test_a_release(offered: str, waits: Waits) -> None:
-    found = read(RELEASE, release("1.0.0"), chart(offered))
-    assert (found.waits, found.source, found.notes) == (waits, "HelmChart shop/fleet", ())
+@pytest.mark.parametrize(
+    ("suspend", "attempted", "offered", "waits"),
+    [
+        (True, 3, "1.0.0", Waits.NO),
+        (True, 3, "2.0.0", Waits.YES),
+        # Its values changed; to suspend it is a change, too, that counts for nothing.
+        (True, 2, "1.0.0", Waits.YES),
+        (False, 4, "1.0.0", Waits.NO),
+        (False, 3, "1.0.0", Waits.YES),
+    ],
+)
+def test_a_release(*, suspend: bool, attempted: int, offered: str, waits: Waits) -> None:
+    spec = {"chart": CHART, "suspend": suspend}
+    here = release("1.0.0", spec, lastAttemptedGeneration=attempted)
+    found = read(RELEASE, here, chart(offered))
+    assert (found.waits, found.source) == (waits, "HelmChart shop/fleet")
     assert (found.applied, found.offered and found.offered.text) == (Revision("1.0.0"), offered)
 
 
 def test_a_release_whose_upgrade_failed() -> None:
-    history = [
-        {"status": "failed", "chartVersion": "2.0.0"},
-        {"status": "deployed", "chartVersion": "1.0.0"},
-    ]
+    failed, deployed = {"status": "failed", "chartVersion": "2.0.0"}, {"status": "deployed"}
+    history = [failed, {**deployed, "chartVersion": "1.0.0"}]
     found = read(RELEASE, release("", history=history), chart("2.0.0"))
     assert (found.waits, found.applied) == (Waits.YES, Revision("1.0.0"))
 
@@ -260,17 +266,6 @@ def test_a_release_that_asks_for_another_chart() -> None:
             "its spec has changed since it was reconciled (for example its values)",
         ),
     )
-
-
-@pytest.mark.parametrize(
-    ("suspend", "attempted", "waits"),
-    [(True, 3, Waits.NO), (True, 2, Waits.YES), (False, 4, Waits.NO), (False, 3, Waits.YES)],
-)
-def test_a_release_whose_values_changed(*, suspend: bool, attempted: int, waits: Waits) -> None:
-    """The generation says it; to suspend it is a change that counts for nothing."""
-    spec = {"chart": CHART, "suspend": suspend}
-    found = read(RELEASE, release("1.0.0", spec, lastAttemptedGeneration=attempted), chart("1.0.0"))
-    assert found.waits is waits
 
 
 @pytest.mark.parametrize(
