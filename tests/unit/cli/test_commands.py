@@ -198,33 +198,10 @@ def test_render_without_resources(run: Run) -> None:
     assert not Path("strict").exists()
 
 
-def test_render_again(run: Run) -> None:
-    """Nothing is written twice; what the policy no longer yields goes; what is not ours stays."""
-    run(*RENDER)
-    Path("out/README.md").write_text("ours? no\n")
-    before = {path: path.stat().st_ino for path in Path("out").iterdir()}
-    run(*RENDER)
-    assert {path: path.stat().st_ino for path in Path("out").iterdir()} == before
-    Path("policy.yaml").write_text(spec(windows="{night: {opens: 'daily 01:00', closes: '04:00'}}"))
-    run(*RENDER)
-    assert not Path("out/cronjob_week-open-office.yaml").exists()
-    assert Path("out/cronjob_week-open-night.yaml").exists()
-    assert Path("out/README.md").read_text() == "ours? no\n"
-
-
 def test_render_below_the_resources(run: Run) -> None:
     render = ("render", "policy.yaml", "--output-dir", "resources/w", "--resources", "resources")
     assert run(*render) == RENDERED
     assert run(*render).err == f"krm-windows: no file changed, zone rules {zones.release()}\n"
-
-
-def test_render_over_files_of_others(run: Run) -> None:
-    Path("out").mkdir()
-    Path("out/kustomization.yaml").write_text("resources: []\n")
-    ended = run(*RENDER)
-    assert ended.code == 1
-    assert "out/kustomization.yaml is in the way" in ended.err
-    assert [path.name for path in Path("out").iterdir()] == ["kustomization.yaml"]
 
 
 def test_render_check(run: Run) -> None:
