@@ -17,12 +17,7 @@ PATH = "windows/week.yaml"
 SCRIPT = "<script>window.stolen=1</script><img src=x onerror=window.stolen=1>"
 OFFICE = "{office: {opens: Mon 08:00, closes: Thu 17:00}}"
 WEEK = spec(windows=OFFICE)
-CVE = {
-    "state": "Open",
-    "starts": "2026-01-16T10:00",
-    "ends": "2026-01-16T12:00",
-    "reason": SCRIPT,
-}
+CVE = {"state": "Open", "starts": "2026-01-16T10:00", "ends": "2026-01-16T12:00", "reason": SCRIPT}
 OVERRIDDEN = spec(windows=OFFICE, overrides=json.dumps({"cve": CVE}))
 FLEET = spec(
     windows=OFFICE,
@@ -45,9 +40,7 @@ def past(
     return made, place
 
 
-CALLS = {
-    "history": ("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01"),
-}
+CALLS = {"history": ("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01")}
 
 
 @pytest.fixture(scope="module")

@@ -156,10 +156,7 @@ def ways() -> Ways:
 
 @pytest.fixture
 def served(
-    browser: Chrome,
-    tmp_path: Path,
-    tool: Callable[[str], Path],
-    ways: Ways,
+    browser: Chrome, tmp_path: Path, tool: Callable[[str], Path], ways: Ways
 ) -> Iterator[Served]:
     """A service that listens."""
     folder = tmp_path / "repository"

@@ -56,50 +56,39 @@ END:VCALENDAR
 """
 
 
-def freezes(text: str) -> dict[str, dict[str, str]]:
+Printed = pytest.CaptureFixture[str]
+
+
+def freezes(text: str, kind: str = "freezes") -> dict[str, dict[str, str]]:
     """Paste what was printed into a policy, which must be right, and return the freezes."""
-    printed = yaml.safe_load(text)["freezes"]
-    loaded = load(KubeObject.parse(spec(freezes=yaml.safe_dump(printed)).encode()).node)
+    printed = yaml.safe_load(text)[kind]
+    loaded = load(KubeObject.parse(spec(**{kind: yaml.safe_dump(printed)}).encode()).node)
     assert loaded.results == ()
     return printed
 
 
-def test_a_companys_calendar_becomes_freezes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: Printed) -> None:
     """Days with the last one included, times as instants or on the policy's clock.
 
     And what repeats each year.
     """
-    (tmp_path / "company.ics").write_text(EVENTS.replace("\n", "\r\n"))
-    assert main(["import", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
-    assert freezes(capsys.readouterr().out) == {
-        "betriebsferien-strasse-2026": {
-            "starts": "2026-12-24",
-            "ends": "2027-01-01",
-            "reason": "Betriebsferien, Straße",
-        },
-        "inventory-all-2027": {
-            "starts": "2027-03-01T20:00+01:00",
-            "ends": "2027-03-02T06:01+01:00",
-            "reason": 'Inventory: "all"',
-        },
-        "company-calendar-2027": {
-            "starts": "2027-04-01T20:00",
-            "ends": "2027-04-01T22:00",
-            "reason": "Company calendar",
-        },
-        "betriebsferien-strasse-2027": {
-            "starts": "2027-12-24",
-            "ends": "2028-01-01",
-            "reason": "Betriebsferien, Straße",
-        },
+    found = freezes(printed(EVENTS.replace("\n", "\r\n").encode(), "2026-2027", tmp_path, capsys))
+    assert {name: tuple(each.values()) for name, each in found.items()} == {
+        "betriebsferien-strasse-2026": ("2026-12-24", "2027-01-01", "Betriebsferien, Straße"),
+        "inventory-all-2027": (
+            "2027-03-01T20:00+01:00",
+            "2027-03-02T06:01+01:00",
+            'Inventory: "all"',
+        ),
+        "company-calendar-2027": ("2027-04-01T20:00", "2027-04-01T22:00", "Company calendar"),
+        "betriebsferien-strasse-2027": ("2027-12-24", "2028-01-01", "Betriebsferien, Straße"),
     }
+    # Of the next year's alone, that from the end of this year is there, too.
+    found = freezes(printed(EVENTS.encode(), "2028", tmp_path, capsys))
+    assert [each["starts"] for each in found.values()] == ["2027-12-24", "2028-12-24"]
 
 
-def printed(
-    calendar: bytes, years: str, folder: Path, capsys: pytest.CaptureFixture[str], *options: str
-) -> str:
+def printed(calendar: bytes, years: str, folder: Path, capsys: Printed, *options: str) -> str:
     """Import a calendar for some years, and return what was printed."""
     (folder / "company.ics").write_bytes(calendar)
     assert main(["import", str(folder / "company.ics"), "--years", years, *options]) == 0
@@ -108,13 +97,11 @@ def printed(
 
 # The beginning and the end, which is excluded, of what touches 2027, and of what does not.
 TOUCHING = [
-    ("VALUE=DATE:20261220", "VALUE=DATE:20270104"),
     ("VALUE=DATE:20251220", "VALUE=DATE:20280104"),
     ("VALUE=DATE:20271231", "VALUE=DATE:20280104"),
     ("TZID=Europe/Berlin:20261231T220000", "TZID=Europe/Berlin:20270101T000100"),
     ("TZID=Pacific/Kiritimati:20270101T000000", "TZID=Pacific/Kiritimati:20270101T010000"),
     ("TZID=Pacific/Pago_Pago:20271231T230000", "TZID=Pacific/Pago_Pago:20271231T233000"),
-    ("VALUE=DATE-TIME:20261231T220000", "VALUE=DATE-TIME:20270101T010000"),
 ]
 APART = [
     ("VALUE=DATE:20261220", "VALUE=DATE:20270101"),
@@ -134,26 +121,13 @@ def shutdown(starts: str, ends: str) -> bytes:
     [*((*each, True) for each in TOUCHING), *((*each, False) for each in APART)],
 )
 def test_what_touches_the_years_is_there_as_a_whole(
-    starts: str, ends: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_there: bool
+    starts: str, ends: str, tmp_path: Path, capsys: Printed, *, is_there: bool
 ) -> None:
     """A shutdown that began in December still runs in January; an end is excluded."""
     text = printed(shutdown(starts, ends), "2027", tmp_path, capsys)
     found = freezes(text).values() if text else []
     begun = [each["starts"].replace("-", "")[:8] for each in found]
     assert begun == [starts.partition(":")[2][:8]] * is_there
-
-
-def test_a_year_end_that_repeats_is_there_from_both_sides(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The one that runs into the year, and the one that runs out of it."""
-    yearly = ics("DTEND;VALUE=DATE:20270104\nRRULE:FREQ=YEARLY").replace(b"20270101", b"20241220")
-    yearly = yearly.replace(b"DTEND;VALUE=DATE:20270104", b"DTEND;VALUE=DATE:20250104")
-    found = freezes(printed(yearly, "2027", tmp_path, capsys))
-    assert [(each["starts"], each["ends"]) for each in found.values()] == [
-        ("2026-12-20", "2027-01-03"),
-        ("2027-12-20", "2028-01-03"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +139,7 @@ def test_a_window_is_never_longer_than_its_event(
     freeze: str,
     window: tuple[str, str] | None,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Printed,
 ) -> None:
     """Seconds are left out of it, where a freeze takes them in; often nothing is left."""
     content = shutdown("VALUE=DATE-TIME:20270101T120030", f"VALUE=DATE-TIME:{ends}")
@@ -201,34 +175,27 @@ def zoned(times: str, before: str = "", after: str = "") -> bytes:
         (zoned(BERLIN.replace("Europe/Berlin", "Customized Time Zone")), '"Customized Time'),
         (zoned(BERLIN.replace("DTEND;TZID=Europe/Berlin", "DTEND;TZID=Tokio")), '"Tokio"'),
         (zoned(f"{BERLIN}RDATE;TZID=Tokio:20271224T100000\n"), '"Tokio"'),
-        (zoned(f"{BERLIN}RDATE;VALUE=PERIOD;TZID=a:20271224T100000/PT1H\n"), '"a"'),
         (zoned(f"{BERLIN}RRULE:FREQ=DAILY;COUNT=2\nEXDATE;TZID=a:20271221T100000\n"), '"a"'),
         (zoned(f"{BERLIN}RECURRENCE-ID;TZID=a:20271220T100000\n"), '"a"'),
         (zoned("DTSTART;\n TZID=To\n kio:20271220T100000\nDURATION:PT1H\n"), '"Tokio"'),
-        (zoned("dtstart;tzid=Tokio:20271220T100000\nDURATION:PT1H\n"), '"Tokio"'),
         (zoned(BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"')), "Tokyo, Own"),
         (zoned(BERLIN.replace("Europe/Berlin", "(UTC+09:00) Tokyo"), OWN), "DTSTART"),
         (zoned(BERLIN.replace("Europe/Berlin", "")), '""'),
         # Files of a host that are no zones of IANA.
-        (zoned(BERLIN.replace("Europe/Berlin", "localtime")), '"localtime"'),
         (zoned(BERLIN.replace("Europe/Berlin", "right/Europe/Berlin")), '"right/'),
         (zoned(BERLIN, "X-WR-TIMEZONE:Tokio Standard Time\n"), '"Tokio Standard Time"'),
         # A VTIMEZONE without a rule, and those that lack a part of it.
         (zoned(BERLIN, "BEGIN:VTIMEZONE\nTZID:a\nEND:VTIMEZONE\n"), "at least one component"),
         (zoned(BERLIN, OWN.replace("TZOFFSETTO:+0900\n", "")), "TZOFFSET"),
-        (zoned(BERLIN, OWN.replace("TZOFFSETTO:+0900", "TZOFFSETTO:nine")), "nine"),
         (zoned(BERLIN, OWN.replace("DTSTART:19700101T000000\n", "")), "DTSTART"),
         # One without a name.
-        (
-            zoned(BERLIN.replace("Europe/Berlin", "a"), "BEGIN:VTIMEZONE\nEND:VTIMEZONE\n"),
-            '"a"',
-        ),
+        (zoned(BERLIN.replace("Europe/Berlin", "a"), "BEGIN:VTIMEZONE\nEND:VTIMEZONE\n"), '"a"'),
         # It ends as a zone does, which need not be that zone.
         (zoned(BERLIN.replace("Europe/Berlin", "/mozilla.org/2005/Asia/Tokyo")), "/mozilla.org"),
     ],
 )
 def test_a_time_zone_that_nothing_says_is_refused(
-    calendar: bytes, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    calendar: bytes, why: str, tmp_path: Path, capsys: Printed
 ) -> None:
     """Never read in the policy's zone, in that of X-WR-TIMEZONE, or in that of another file."""
     own = BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"')
@@ -245,13 +212,6 @@ def test_a_time_zone_that_nothing_says_is_refused(
     [
         (zoned(BERLIN.replace("Europe/Berlin", "Tokyo Standard Time")), "+09:00"),
         (zoned(BERLIN.replace("Europe/Berlin", "/Asia/Tokyo")), "+09:00"),
-        (
-            zoned(
-                BERLIN.replace("Europe/Berlin", "/mozilla.org/2005/Asia/Tokyo"),
-                OWN.replace("(UTC+09:00) Tokyo, Own", "/mozilla.org/2005/Asia/Tokyo"),
-            ),
-            "+09:00",
-        ),
         (zoned(BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"'), OWN), "+09:00"),
         (zoned(BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"'), "", OWN), "+09:00"),
         (zoned(BERLIN.replace(";TZID=Europe/Berlin", "")), ""),
@@ -260,7 +220,7 @@ def test_a_time_zone_that_nothing_says_is_refused(
     ],
 )
 def test_a_time_zone_that_is_said_is_used(
-    calendar: bytes, starts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    calendar: bytes, starts: str, tmp_path: Path, capsys: Printed
 ) -> None:
     """One of IANA or Windows, a VTIMEZONE wherever it stands; without one, the policy's."""
     (found,) = freezes(printed(calendar, "2027", tmp_path, capsys)).values()
@@ -273,13 +233,10 @@ SLOTS = zoned(
 )
 
 
-def test_events_become_windows_where_that_is_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_events_become_windows_where_that_is_asked_for(tmp_path: Path, capsys: Printed) -> None:
     """Of slots a freeze would be the opposite, so the output says what they became."""
     text = printed(SLOTS, "2027", tmp_path, capsys, "--windows")
-    windows = yaml.safe_load(text)["windows"]
-    assert load(KubeObject.parse(spec(windows=yaml.safe_dump(windows)).encode()).node).results == ()
+    windows = freezes(text, "windows")
     assert [(each["opens"], each["closes"]) for each in windows.values()] == [
         (f"2027-{day}T18:00+01:00", f"2027-{day}T20:00+01:00")
         for day in ("01-05", "01-19", "02-02", "02-16", "03-02")
@@ -289,6 +246,10 @@ def test_events_become_windows_where_that_is_asked_for(
     assert len(freezes(text)) == 5
     assert text.startswith("# Each event became a freeze")
     assert "`--windows`" in text.splitlines()[0]
+    # An empty output alone would look as if the calendar had been read wrongly.
+    assert main(["import", str(tmp_path / "company.ics"), "--years", "2030"]) == 0
+    said = capsys.readouterr()
+    assert (said.out, "no events in these years" in said.err) == ("", True)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +262,7 @@ def test_events_become_windows_where_that_is_asked_for(
     ],
 )
 def test_what_is_no_calendar_is_refused(
-    content: bytes, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: bytes, why: str, tmp_path: Path, capsys: Printed
 ) -> None:
     """The file is named."""
     (tmp_path / "x.ics").write_bytes(content)
@@ -311,33 +272,17 @@ def test_what_is_no_calendar_is_refused(
     assert re.search(f"x.ics: cannot be imported: .*{why}", said.err)
 
 
-def test_that_nothing_is_in_the_years_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An empty output alone would look as if the calendar had been read wrongly."""
-    (tmp_path / "x.ics").write_bytes(ics("DTEND;VALUE=DATE:20270103"))
-    assert main(["import", str(tmp_path / "x.ics"), "--years", "2030"]) == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "no events in these years" in said.err
-
-
-def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_public_holidays_become_freezes(capsys: Printed) -> None:
     """Those of a subdivision are more than those of its country."""
-    assert main(["import", "--holidays", "DE", "--years", "2027"]) == 0
-    country = freezes(capsys.readouterr().out)
-    assert main(["import", "--holidays", "DE", "--subdivision", "BY", "--years", "2027"]) == 0
-    bavaria = freezes(capsys.readouterr().out)
-    assert country["good-friday-2027"] == {
-        "starts": "2027-03-26",
-        "ends": "2027-03-26",
-        "reason": "Good Friday",
-    }
-    assert bavaria.keys() - country.keys() == {
-        "epiphany-2027",
-        "corpus-christi-2027",
-        "all-saints-day-2027",
-    }
+    found = []
+    for options in ((), ("--subdivision", "BY")):
+        assert main(["import", "--holidays", "DE", *options, "--years", "2027"]) == 0
+        found.append(freezes(capsys.readouterr().out))
+    country, bavaria = found
+    friday = {"starts": "2027-03-26", "ends": "2027-03-26", "reason": "Good Friday"}
+    assert country["good-friday-2027"] == friday
+    more = {"epiphany-2027", "corpus-christi-2027", "all-saints-day-2027"}
+    assert bavaria.keys() - country.keys() == more
 
 
 @pytest.mark.parametrize(
@@ -350,9 +295,7 @@ def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> N
         ("import", "nowhere.ics"),
     ],
 )
-def test_what_is_not_known_is_refused(
-    call: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_known_is_refused(call: tuple[str, ...], capsys: Printed) -> None:
     """In one line; years that are none are a wrong call."""
     code = 2 if call[-1] in ("2029-2027", "27") else 1
     assert main(call) == code
@@ -373,15 +316,17 @@ def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
 
 
 def test_a_long_or_strange_reason_still_has_a_name() -> None:
-    """At most 63 characters, and never none."""
+    """At most 63 characters, with whatever number behind it, and never none."""
     at = datetime(2027, 5, 1, 12, tzinfo=UTC)
-    named = freezes(
-        render(
-            [DatedEntry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")]
-        )
-    )
+    entries = [DatedEntry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")]
+    named = freezes(render(entries))
     assert sorted(map(len, named)) == [len("holiday-2027"), 58]
     assert "holiday-2027" in named
+    days = (date(2027, 1, 1) + timedelta(days=2 * number) for number in range(900))
+    entries = [DatedEntry(day, day, "Closed for the summer " * 5) for day in days]
+    assert max(map(len, yaml.safe_load(render(entries))["freezes"])) <= 63
+    with pytest.raises(ValueError, match="freezes"):
+        render([DatedEntry(at, at, str(number)) for number in range(2000)])
 
 
 def ics(*events: str) -> bytes:
@@ -409,14 +354,3 @@ def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
     """In words, before anything of it is expanded."""
     with pytest.raises(ValueError, match=r"repeats|are allowed"):
         icalendar_events.render(calendar, range(2027, 2057))
-
-
-def test_a_name_stays_a_label() -> None:
-    """With whatever number behind it."""
-    days = (date(2027, 1, 1) + timedelta(days=2 * number) for number in range(900))
-    entries = [DatedEntry(day, day, "Closed for the summer " * 5) for day in days]
-    assert max(map(len, yaml.safe_load(render(entries))["freezes"])) <= 63
-    with pytest.raises(ValueError, match="freezes"):
-        render(
-            [DatedEntry(date(2027, 1, 1), date(2027, 1, 1), str(number)) for number in range(2000)]
-        )

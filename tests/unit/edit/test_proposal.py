@@ -54,11 +54,7 @@ NORTH = (("north",), "window-never-opens")
 
 @pytest.mark.parametrize(
     ("cluster", "audited"),
-    [
-        ("south", {("south",)}),
-        ("north", {("north",)}),
-        (None, {("north",), ("south", "east")}),
-    ],
+    [("south", {("south",)}), ("north", {("north",)}), (None, {("north",), ("south", "east")})],
 )
 def test_of_what_is_urgent_the_clusters_that_it_changes_are_audited(
     cluster: str | None, audited: set[tuple[str, ...]]

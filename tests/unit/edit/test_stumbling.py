@@ -28,17 +28,13 @@ ODD = {
     "nothing": "SUMMARY:x",
     "no start": END,
     "start twice": f"{START}\n{START}\n{END}",
-    "end twice": f"{START}\n{END}\n{END}",
-    "a date and a time": f"{START}\nDTEND:20261226T120000Z",
     "a time and a date": f"DTSTART:20261224T120000Z\n{END}",
     "a time with a zone and one without": "DTSTART:20261224T120000Z\nDTEND:20261226T120000",
     "no zone that anybody knows": (
         "DTSTART;TZID=Nowhere/Else:20261224T120000\nDTEND:20261226T120000Z"
     ),
-    "a rule that is none": f"{START}\n{END}\nRRULE:x",
     "an empty rule": f"{START}\n{END}\nRRULE:",
     "a rule with odd parts": f"{START}\n{END}\nRRULE:FREQ=DAILY;COUNT=x;UNTIL=y",
-    "two rules": f"{START}\n{END}\nRRULE:FREQ=DAILY;COUNT=2\nRRULE:FREQ=WEEKLY;COUNT=2",
     "an end of the rule of another type": (
         f"{START}\n{END}\nRRULE:FREQ=DAILY;UNTIL=20261230T000000Z"
     ),
@@ -46,12 +42,9 @@ ODD = {
         "DTSTART:20261224T120000Z\nRRULE:FREQ=DAILY;UNTIL=20261230T000000"
     ),
     "an exception that is no date": f"{START}\n{END}\nEXDATE:x",
-    "a recurrence of nothing": f"{START}\n{END}\nRECURRENCE-ID:x",
-    "a duration that is none": f"{START}\nDURATION:x",
     "an end and a duration": f"{START}\n{END}\nDURATION:P1D",
     "a title twice": f"{START}\n{END}\nSUMMARY:a\nSUMMARY:b\nSTATUS:CANCELLED\nSTATUS:x",
     "a year that is too large": "DTSTART;VALUE=DATE:99991231\nDURATION:P9999999D",
-    "a sequence that is not a number": f"{START}\n{END}\nSEQUENCE:x",
     "a zone without rules": (
         f"{START}\n{END}\nEND:VEVENT\nBEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:2"
     ),
@@ -68,9 +61,7 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
     assert code == ExitCode.FINE or (out == b"" and "cannot be imported: " in err)
 
 
-@pytest.mark.parametrize(
-    "error", [KeyError("DTSTART"), TypeError("two"), AttributeError("dt"), ValueError("odd")]
-)
+@pytest.mark.parametrize("error", [KeyError("DTSTART"), ValueError("odd")])
 @pytest.mark.parametrize("call", ["from_ical", "of"])
 def test_whatever_the_packages_raise_is_said_of_the_calendar(
     error: Exception, call: str, monkeypatch: pytest.MonkeyPatch
@@ -80,28 +71,23 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
     def stumble(*_: object, **__: object) -> None:
         raise error
 
-    owner = (
-        icalendar_events.icalendar.Calendar
-        if call == "from_ical"
-        else icalendar_events.recurring_ical_events
-    )
+    ours = icalendar_events
+    owner = ours.icalendar.Calendar if call == "from_ical" else ours.recurring_ical_events
     monkeypatch.setattr(owner, call, stumble)
     with pytest.raises(ValueError, match=str(error.args[0])):
         icalendar_events.render(CALENDAR.format(f"{START}\n{END}").encode(), [2026])
 
 
-@pytest.mark.parametrize("error", [KeyError("a"), TypeError("b"), AttributeError("c")])
 @pytest.mark.parametrize("place", ["_check", "render", "_entry"])
 def test_a_fault_of_ours_is_not_hidden(
-    error: Exception, place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It ends in exit code 2, and is not said to be the calendar's."""
 
     def fail(*_: object) -> None:
-        raise error
+        raise KeyError("a")
 
-    owner = entries if place == "render" else icalendar_events
-    monkeypatch.setattr(owner, place, fail)
+    monkeypatch.setattr(entries if place == "render" else icalendar_events, place, fail)
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(f"{START}\n{END}"))
     code, _, err = run(["import", str(path), "--years", "2026"])

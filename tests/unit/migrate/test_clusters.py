@@ -3,11 +3,10 @@
 Those to which CronJobs are really delivered.
 """
 
-import tempfile
 from pathlib import Path
 
 import pytest
-from repositories import DAY, RELEASE, job, pair, rules, run
+from repositories import DAY, RELEASE, at, job, pair, rules, run, write
 
 from krm_windows.flux import Given, Hints
 from krm_windows.flux.builds import Builds
@@ -42,9 +41,8 @@ def kustomization(*resources: str, rest: str = "") -> str:
     return f"resources: [{', '.join(resources)}]\n{rest}"
 
 
-def at(folder: str, files: dict[str, str]) -> dict[str, str]:
-    """Put files below a directory."""
-    return {f"{folder}/{name}": text for name, text in files.items()}
+# Windows with a kustomization that names them.
+SHARED = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
 
 
 def clusters(found: Migration) -> set[str | None]:
@@ -53,42 +51,32 @@ def clusters(found: Migration) -> set[str | None]:
     return set(policy.clusters)
 
 
-def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
-    """A tenant's Kustomization of another source with `path: ./` leads into that source.
+REMOTE = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: dev-team, namespace: flux-system}
+spec: {interval: 1m, url: https://github.com/example/dev-team}
+---
+"""
 
-    It does not lead into this repository.
-    """
-    tenant = flux("dev-team", "./", "dev-team")
-    remote = (
-        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
-        "metadata: {name: dev-team, namespace: "
-    )
-    remote += "flux-system}\nspec: {interval: 1m, url: https://github.com/example/dev-team}\n"
+
+def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
+    """A tenant's Kustomization of another source with `path: ./` leads into that source."""
+    tenant = REMOTE + flux("dev-team", "./", "dev-team")
     files = {
-        **{
-            f"clusters/{name}/tenants.yaml": flux("tenants", f"./tenants/{name}")
-            for name in ("production", "staging")
-        },
+        f"clusters/{name}/tenants.yaml": flux("tenants", f"./tenants/{name}")
+        for name in ("production", "staging")
+    } | {
         **at(
-            "tenants/base",
-            {
-                "kustomization.yaml": kustomization("sync.yaml"),
-                "sync.yaml": f"{remote}---\n{tenant}",
-            },
+            "tenants/base", {"kustomization.yaml": kustomization("sync.yaml"), "sync.yaml": tenant}
         ),
         "tenants/staging/kustomization.yaml": kustomization("../base"),
         "tenants/production/kustomization.yaml": kustomization("../base", "../../windows"),
-        **at("windows", {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}),
+        **at("windows", SHARED),
     }
     found = run(files)
     assert clusters(found) == {"production"}
     assert set(rules(found)) == {"migrate-not-followed"}
-
-
-def test_a_file_at_the_root_is_no_cluster() -> None:
-    """No cluster has an empty name, whatever else lies there."""
-    files = {**at("clusters/north", WINDOW), "catalog-info.yaml": CATALOG}
-    assert clusters(run(files)) == {"north"}
 
 
 def test_what_several_clusters_share_is_no_cluster() -> None:
@@ -100,34 +88,24 @@ def test_what_several_clusters_share_is_no_cluster() -> None:
 def test_what_bootstrapping_wrote_says_where_a_cluster_lies() -> None:
     """However deep, and beside whatever else lies in the directory."""
     files = {
-        **at(
-            "clusters/eu/north",
-            {**WINDOW, "flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/north")},
-        ),
-        **at(
-            "clusters/eu/south",
-            {"flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/south")},
-        ),
-        "clusters/eu/south/settings.yaml": SETTINGS,
+        f"clusters/eu/{name}/flux-system/gotk-sync.yaml": flux(
+            "flux-system", f"./clusters/eu/{name}"
+        )
+        for name in ("north", "south")
     }
-    assert clusters(run(files)) == {"north"}
+    more = {"clusters/eu/south/settings.yaml": SETTINGS, "catalog-info.yaml": CATALOG}
+    assert clusters(run({**files, **at("clusters/eu/north", WINDOW), **more})) == {"north"}
 
 
-def test_a_cluster_for_the_whole_repository_needs_no_name() -> None:
-    """Flux bootstrapped with `path: ./`."""
-    files = {
-        **WINDOW,
-        "flux-system/gotk-sync.yaml": flux("flux-system", "./"),
-        "catalog-info.yaml": CATALOG,
-    }
-    assert clusters(run(files)) == {None}
-
-
-def test_the_only_cluster_of_a_repository_needs_no_name() -> None:
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [(".", None), ("kubernetes/flux/cluster", None), ("fleet/clusters/north", "north")],
+)
+def test_the_only_cluster_of_a_repository_needs_no_name(folder: str, name: str | None) -> None:
     """Unless its directory is one of several that could be."""
-    for folder, name in (("kubernetes/flux/cluster", None), ("fleet/clusters/north", "north")):
-        sync = {"flux-system/gotk-sync.yaml": flux("flux-system", f"./{folder}")}
-        assert clusters(run(at(folder, {**WINDOW, **sync}))) == {name}
+    sync = {"flux-system/gotk-sync.yaml": flux("flux-system", f"./{folder}")}
+    files = {**at(folder, {**WINDOW, **sync}), "catalog-info.yaml": CATALOG}
+    assert clusters(run(files)) == {name}
 
 
 # A patch of a Flux Kustomization has no path, and applies nothing.
@@ -175,11 +153,7 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
 
 def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
     """Two kustomizations that nothing includes may be two clusters, or one."""
-    files = {
-        f"{place}/{name}": text
-        for place in ("a", "b")
-        for name, text in {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}.items()
-    }
+    files = {**at("a", SHARED), **at("b", SHARED)}
     found = run(files)
     assert set(rules(found)) == {"migrate-untranslated"}
     assert (found.policies, found.files) == ((), {})
@@ -204,15 +178,13 @@ def test_a_cronjob_that_two_kustomizations_apply_differently_is_refused() -> Non
     assert found.policies == ()
 
 
-BROKEN = {"kustomization.yaml": kustomization("missing.yaml", *WINDOW), **WINDOW}
-
-
 def test_what_cannot_be_built_makes_no_policy() -> None:
     """With the path and the words of kustomize.
 
     Another cluster keeps its policy.
     """
-    found = run({**at("clusters/north", BROKEN), **at("clusters/south", WINDOW)})
+    broken = {**WINDOW, "kustomization.yaml": kustomization("missing.yaml", *WINDOW)}
+    found = run({**at("clusters/north", broken), **at("clusters/south", WINDOW)})
     assert "migrate-untranslated" in rules(found)
     assert clusters(found) == {"south"}
     assert set(found.files) == {"shop.yaml"}
@@ -222,7 +194,7 @@ def test_what_cannot_be_built_makes_no_policy() -> None:
     assert "missing.yaml" in failed.message
 
 
-def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
+def test_without_kustomize_no_policy_is_made_of_what_needs_it(tmp_path: Path) -> None:
     """Plain directories need none, patches do."""
     patched = kustomization(*WINDOW, rest="patches: [{path: times.yaml}]\n")
     times = job("open-shop", "0 9 * * 1", "flux resume helmrelease shop")
@@ -230,23 +202,16 @@ def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
         ({}, []),
         ({"kustomization.yaml": patched, "times.yaml": times}, ["migrate-untranslated"]),
     ):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in {**WINDOW, **rest}.items():
-                Path(folder, name).write_text(text)
-            builds = Builds(Checkout.at(Path(folder)), None, 1)
-            found = migrate(builds, DAY, None, None)
+        write(tmp_path, {**WINDOW, **rest})
+        found = migrate(Builds(Checkout.at(tmp_path), None, 1), DAY, None, None)
         assert rules(found) == wanted
         assert bool(found.policies) is not bool(wanted)
 
 
 def test_windows_that_another_directory_shares_stay_until_that_is_known() -> None:
-    """A kustomization of no cluster that was found has the same base.
-
-    Taking that away would leave it without any.
-    """
-    base = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
+    """Taking the base away would leave a kustomization of no cluster that was found without any."""
     files = {
-        **at("base", base),
+        **at("base", SHARED),
         "clusters/north/kustomization.yaml": kustomization("../../base"),
         "plants/one/kustomization.yaml": kustomization("../../base"),
     }
@@ -254,22 +219,6 @@ def test_windows_that_another_directory_shares_stay_until_that_is_known() -> Non
     assert clusters(found) == {"north"}
     assert rules(found) == ["migrate-cluster-unknown"]
     assert (set(found.files), found.steps) == ({"shop.yaml"}, ())
-
-
-def test_each_directory_is_built_once() -> None:
-    """However many clusters share it."""
-    base = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
-    files = at("infra", base)
-    for number in range(8):
-        files[f"clusters/c{number}/infra.yaml"] = flux("infra", "./infra")
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
-            Path(folder, name).write_text(text)
-        builds = Builds(Checkout.at(Path(folder)), None, 1)
-        found = migrate(builds, DAY, None, None)
-    assert len(clusters(found)) == 8
-    assert len(builds.done) == 9
 
 
 def test_targets_that_are_not_in_the_repository_are_named() -> None:

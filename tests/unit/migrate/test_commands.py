@@ -26,27 +26,15 @@ def _said(action: Action) -> str:
     [
         ("flux suspend kustomization apps", "suspend Kustomization flux-system/apps"),
         ("flux resume ks apps infra -n shop", "resume Kustomization shop/apps,infra"),
-        (
-            "flux suspend ks apps --namespace=shop --timeout 2m --wait",
-            "suspend Kustomization shop/apps",
-        ),
+        ("flux suspend ks a --namespace=shop --timeout 2m --wait", "suspend Kustomization shop/a"),
         ("flux -n shop suspend ks apps", "suspend Kustomization shop/apps"),
         ("flux resume ks -nshop apps", "resume Kustomization shop/apps"),
-        ("/usr/local/bin/flux suspend hr db", "suspend HelmRelease flux-system/db"),
         ("flux suspend source git fleet", "suspend GitRepository flux-system/fleet"),
-        ("flux suspend source oci a b", "suspend OCIRepository flux-system/a,b"),
         ("flux suspend source chart a", "suspend HelmChart flux-system/a"),
-        (
-            "flux resume image update all-images",
-            "resume ImageUpdateAutomation flux-system/all-images",
-        ),
+        ("flux resume image update all", "resume ImageUpdateAutomation flux-system/all"),
         ("flux suspend kustomization --all", "suspend Kustomization flux-system/*"),
         (f"kubectl patch kustomization apps -n shop {MERGE}", "suspend Kustomization shop/apps"),
         (f"kubectl patch ks/apps {MERGE}", "suspend Kustomization jobs/apps"),
-        (
-            f"kubectl -n shop patch kustomizations.kustomize.toolkit.fluxcd.io apps {MERGE}",
-            "suspend Kustomization shop/apps",
-        ),
         (
             f"kubectl patch kustomizations.v1.kustomize.toolkit.fluxcd.io a b {MERGE}",
             "suspend Kustomization jobs/a,b",
@@ -89,15 +77,12 @@ def test_a_command_is_understood(script: str, wanted: str) -> None:
     "script",
     [
         "flux suspend ks a && flux suspend ks b",
-        "flux suspend ks a; flux suspend ks b;",
         "flux suspend ks a\nflux suspend ks b\n",
         "set -e\nflux suspend ks a # the first\n\n# and the second\nflux suspend \\\n  ks b",
         "flux suspend ks a || true\nflux suspend ks b > /dev/null 2>&1",
         'echo "it is $(date)"; flux suspend ks "a" && \\\n flux suspend ks \'b\'; exit 0',
-        "flux suspend ks a &&\n\nflux suspend ks b",
         'for name in a b; do flux suspend ks "$name"; done',
         "for name in a b\ndo\n  flux suspend ks ${name}\ndone\n",
-        "for name in a b; do flux suspend ks $name || exit 1; done",
         "set -eu; date; for name in a b; do flux suspend ks $name; done",
         "flux suspend ks a; flux suspend ks b; kubectl get ks; curl -s https://example.com",
     ],
@@ -118,7 +103,6 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         "flux suspend ks a-{1,2}",
         "flux suspend ks a || flux suspend ks b",
         "test -f /frozen && flux suspend ks a",
-        "kubectl get configmap freeze && flux suspend ks a",
         "curl -sf https://example.com/may-close\nflux suspend ks a",
         "X=1 flux suspend ks a",
         "if true; then flux suspend ks a; fi",
@@ -127,7 +111,9 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         "flux suspend ks",
         "flux suspend ks a --all",
         "flux suspend ks a --context other",
-        "flux suspend alert a",
+        "timeout 60 flux suspend ks a",
+        "kubectl replace -f /manifests/suspended.yaml; flux suspend ks a",
+        "sed -i 's/suspend: false/suspend: true/' /x; kubectl apply -f /x",
         "flux suspend thing a",
         f"kubectl patch ks apps --kubeconfig /other {MERGE}",
         'kubectl patch ks apps -p \'{"spec":{"suspend":true}}\'',
@@ -142,7 +128,6 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         ),
         "kubectl annotate ks a kustomize.toolkit.fluxcd.io/reconcile=disabled",
         "kubectl scale deployment kustomize-controller --replicas=0 -n flux-system",
-        "kubectl apply -f kustomization-suspended.yaml -f suspend",
         (
             "curl -X PATCH https://kubernetes/apis/kustomize.toolkit.fluxcd.io/v1/a -d "
             """'{"spec":{"suspend":true}}'"""

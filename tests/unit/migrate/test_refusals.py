@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from effort import rows_mostly_slow
-from repositories import carry_out, job, read
+from repositories import carry_out, job, read, write
 
 from krm_windows.cli import main
 from krm_windows.migrate import Migration
@@ -71,9 +71,7 @@ def fleet(targets: str, **files: str) -> dict[str, str]:
 
 def migrated(files: dict[str, str], folder: Path) -> Migration:
     """Migrate a repository, and bring it to what is said."""
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+    write(folder, files)
     found = read(folder)
     assert not fails(found.results), found.results
     for path, content in found.files.items():

@@ -1,7 +1,7 @@
 """The steps by which the old windows go: what a person is told to remove, and what stays."""
 
 import pytest
-from repositories import RELEASE, job, pair, rules, run
+from repositories import RELEASE, at, job, pair, rules, run
 
 WINDOW = pair("0 8 * * 1", "0 17 * * 4")
 OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: default}\n"
@@ -12,11 +12,6 @@ def kustomization(*resources: str, rest: str = "") -> str:
     """Write a kustomization."""
     listed = "".join(f"- {each}\n" for each in resources)
     return f"resources:\n{listed}{rest}"
-
-
-def at(folder: str, files: dict[str, str]) -> dict[str, str]:
-    """Put files below a directory."""
-    return {f"{folder}/{name}": text for name, text in files.items()}
 
 
 def steps(files: dict[str, str]) -> list[str]:
@@ -31,7 +26,11 @@ JOBS = {name: text for name, text in WINDOW.items() if text != RELEASE}
 
 
 def test_what_names_a_file_that_goes_is_said() -> None:
-    """A kustomization of which something stays is not deleted."""
+    """A kustomization or a file of which something stays is not deleted."""
+    assert steps({**WINDOW, "open.yaml": f"{OTHER}---\n{WINDOW['open.yaml']}"}) == [
+        "close.yaml: delete it",
+        "open.yaml:5: remove CronJob flux-system/open-shop",
+    ]
     files = {
         **at("clusters/north", {"kustomization.yaml": kustomization("../../infra", "../../apps")}),
         **at("infra", {**JOBS, "kustomization.yaml": kustomization(*JOBS, "other.yaml")}),
@@ -46,30 +45,19 @@ def test_what_names_a_file_that_goes_is_said() -> None:
     ]
 
 
-def test_an_object_goes_out_of_a_file_with_others() -> None:
-    """By its line."""
-    files = {**WINDOW, "open.yaml": f"{OTHER}---\n{WINDOW['open.yaml']}"}
-    assert steps(files) == [
-        "close.yaml: delete it",
-        "open.yaml:5: remove CronJob flux-system/open-shop",
-    ]
-
-
 PATCH = (
     "{apiVersion: batch/v1, kind: CronJob, metadata: {name: open-shop, namespace: flux-system}, "
     "spec: {suspend: false}}"
 )
+TAKEN = "kustomization.yaml:6: take out what names "
 PATCHES = {
-    "a file": ("- path: times.yaml\n", ["kustomization.yaml:6: take out what names times.yaml"]),
+    "a file": ("- path: times.yaml\n", [f"{TAKEN}times.yaml"]),
     "a target": (
-        "- target: {kind: CronJob, name: open-shop}\n  patch: |\n    - {op: test}\n",
-        ["kustomization.yaml:6: take out what names open-shop"],
+        "- target: {kind: CronJob, name: open-shop}\n  patch: '- {op: add, path: /a, value: b}'\n",
+        [f"{TAKEN}open-shop"],
     ),
     "another CronJob": ("- target: {kind: CronJob, name: backup}\n  path: other.yaml\n", []),
-    "its own text": (
-        f"- patch: '{PATCH}'\n",
-        ["kustomization.yaml:6: take out what names open-shop"],
-    ),
+    "its own text": (f"- patch: '{PATCH}'\n", [f"{TAKEN}open-shop"]),
 }
 
 
@@ -78,13 +66,10 @@ def test_a_patch_of_the_cronjobs_goes(patch: str, wanted: list[str]) -> None:
     """Where it is, and its file."""
     files = {**WINDOW, "backup.yaml": BACKUP, "times.yaml": PATCH, "other.yaml": "[]\n"}
     listed = ("open.yaml", "close.yaml", "shop.yaml")
-    if "test" in patch:
-        patch = patch.replace("{op: test}", "{op: add, path: /metadata/labels, value: {a: b}}")
-    rest = "patches:\n" + patch
-    files["kustomization.yaml"] = kustomization(*listed, rest=rest)
-    found = [each for each in steps(files) if ":6:" in each]
-    assert found == wanted
-    assert "times.yaml: delete it" in steps(files)
+    files["kustomization.yaml"] = kustomization(*listed, rest=f"patches:\n{patch}")
+    found = steps(files)
+    assert [each for each in found if ":6:" in each] == wanted
+    assert "times.yaml: delete it" in found
 
 
 def test_windows_of_a_cluster_that_was_not_found_stay() -> None:

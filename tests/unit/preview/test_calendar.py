@@ -7,83 +7,33 @@ import zoned
 
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, Period, alike, calendars
-from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import Segment
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
-
-
-def at(hour: int, *weekdays: int) -> Recurrence:
-    """A full hour on some days of the week."""
-    return Recurrence(
-        minutes=frozenset({0}), hours=frozenset({hour}), weekdays=frozenset(weekdays or range(7))
-    )
-
 
 WEEK = zoned.timetable(
     policy="flux-system/week",
     time_zone="Europe/Berlin",
-    windows=(Rule(Kind.WINDOW, "office", at(8, 1), at(17, 4)),),
+    windows=(Rule(Kind.WINDOW, "office", zoned.at(8, 1), zoned.at(17, 4)),),
 )
 
 
 def of(timetable: Timetable, start: date, days: int) -> Calendar:
-    """The calendar of one timetable."""
     [found] = calendars([timetable], Period(start, days))
     return found
+
+
+BERLIN = "Europe/Berlin"
+NOON = datetime(2026, 10, 24, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("time_zone", "start", "days", "begins", "ends"),
     [
-        (
-            "Europe/Berlin",
-            date(2026, 3, 29),
-            1,
-            "2026-03-29T00:00:00+01:00",
-            "2026-03-30T00:00:00+02:00",
-        ),
-        (
-            "Europe/Berlin",
-            date(2026, 10, 25),
-            1,
-            "2026-10-25T00:00:00+02:00",
-            "2026-10-26T00:00:00+01:00",
-        ),
-        (
-            "Africa/Cairo",
-            date(2026, 4, 24),
-            1,
-            "2026-04-24T01:00:00+03:00",
-            "2026-04-25T00:00:00+03:00",
-        ),
-        (
-            "Atlantic/Azores",
-            date(2026, 10, 25),
-            1,
-            "2026-10-25T00:00:00+00:00",
-            "2026-10-26T00:00:00-01:00",
-        ),
-        (
-            "Pacific/Apia",
-            date(2011, 12, 29),
-            2,
-            "2011-12-29T00:00:00-10:00",
-            "2011-12-31T00:00:00+14:00",
-        ),
-        (
-            "Europe/Berlin",
-            datetime(2026, 10, 25, tzinfo=UTC),
-            1,
-            "2026-10-25T02:00:00+02:00",
-            "2026-10-26T01:00:00+01:00",
-        ),
-        (
-            "Europe/Berlin",
-            datetime(2026, 10, 25, 1, tzinfo=UTC),
-            1,
-            "2026-10-25T02:00:00+01:00",
-            "2026-10-26T02:00:00+01:00",
-        ),
+        # Its midnight is left out.
+        ("Africa/Cairo", date(2026, 4, 24), 1, "2026-04-24T01:00+03:00", "2026-04-25T00:00+03:00"),
+        ("Pacific/Apia", date(2011, 12, 29), 2, "2011-12-29T00:00-10:00", "2011-12-31T00:00+14:00"),
+        (BERLIN, date(2026, 10, 25), 1, "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"),
+        (BERLIN, NOON, 1, "2026-10-24T14:00+02:00", "2026-10-25T13:00+01:00"),
     ],
 )
 def test_a_date_is_midnight_and_an_instant_itself(
@@ -94,29 +44,25 @@ def test_a_date_is_midnight_and_an_instant_itself(
     Also with a missing or repeated midnight.
     """
     record = records.calendar(of(zoned.timetable(policy="a/b", time_zone=time_zone), start, days))
-    assert (record["from"], record["until"]) == (begins, ends)
+    said = [datetime.fromisoformat(str(record[edge])) for edge in ("from", "until")]
+    assert [each.isoformat(timespec="minutes") for each in said] == [begins, ends]
 
 
 def test_intervals_carry_the_zones_offset_and_do_not_end_where_the_range_does() -> None:
     """What is open at a rim of the range, and beyond it, has no edge there."""
     record = records.calendar(of(WEEK, date(2026, 3, 24), 7))
     assert record["intervals"] == [
-        {
-            "opens": None,
-            "closes": "2026-03-26T17:00:00+01:00",
-            "rules": ["windows.office"],
-        },
-        {
-            "opens": "2026-03-30T08:00:00+02:00",
-            "closes": None,
-            "rules": ["windows.office"],
-        },
+        {"opens": None, "closes": "2026-03-26T17:00:00+01:00", "rules": ["windows.office"]},
+        {"opens": "2026-03-30T08:00:00+02:00", "closes": None, "rules": ["windows.office"]},
     ]
 
 
 def test_an_interval_is_maximal_and_names_all_that_open_a_part_of_it() -> None:
     """Windows that touch are one interval."""
-    touching = (Rule(Kind.WINDOW, "day", at(8), at(12)), Rule(Kind.WINDOW, "noon", at(12), at(13)))
+    touching = (
+        Rule(Kind.WINDOW, "day", zoned.at(8), zoned.at(12)),
+        Rule(Kind.WINDOW, "noon", zoned.at(12), zoned.at(13)),
+    )
     [segment] = of(
         zoned.timetable(policy="a/b", time_zone="UTC", windows=touching), date(2026, 3, 24), 1
     ).intervals

@@ -8,13 +8,11 @@ import zoned
 
 from krm_windows.gate.timetable import Target
 from krm_windows.preview import exceptions
-from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 BEGINS = datetime(2026, 12, 21, tzinfo=UTC)
 WEEK = timedelta(days=7)
-FRIDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({5}))
-RECURRING = Rule(Kind.FREEZE, "fridays", FRIDAY, timedelta(hours=30), "Nobody is here")
+RECURRING = Rule(Kind.FREEZE, "fridays", zoned.at(8, 5), timedelta(hours=30), "Nobody is here")
 # Naive moments, by the policy's wall clock.
 YEAR_END = Rule(Kind.FREEZE, "year-end", datetime(2026, 12, 20), datetime(2027, 1, 3), "Holidays")
 
@@ -32,7 +30,6 @@ def policy(number: int, freeze: Rule) -> Timetable:
 
 
 def whole(table: Timetable) -> list[exceptions.Span]:
-    """Return what the week touches."""
     return list(exceptions.spans(table, BEGINS, BEGINS + WEEK))
 
 

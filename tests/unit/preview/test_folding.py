@@ -12,13 +12,11 @@ MINUTE = timedelta(minutes=1)
 
 
 def segment(minute: int, length: int = 5, rule: str = "windows.a") -> Segment:
-    """Return an open interval that begins so many minutes after `BEGIN`."""
     begins = BEGIN + minute * MINUTE
     return Segment(begins, begins + length * MINUTE, open=True, rules=(rule,))
 
 
 def expanded(runs: list[Run[Segment]]) -> list[Segment]:
-    """Return the intervals that runs stand for."""
     found = []
     for run in runs:
         for number in range(run.count):
@@ -31,14 +29,6 @@ def expanded(runs: list[Run[Segment]]) -> list[Segment]:
 ROWS = {
     "a week of ten minutes": ([segment(10 * number) for number in range(1008)], [1008]),
     "five are read at a glance": ([segment(10 * number) for number in range(5)], [1] * 5),
-    "a longer one between": (
-        [
-            *[segment(10 * number) for number in range(6)],
-            segment(60, length=7),
-            *[segment(10 * number) for number in range(7, 13)],
-        ],
-        [6, 1, 6],
-    ),
     "another rule": (
         [segment(10 * number, rule=f"windows.{'ab'[number > 5]}") for number in range(12)],
         [6, 6],
@@ -48,7 +38,6 @@ ROWS = {
         [6, 7],
     ),
     "once a day": ([segment(1440 * number) for number in range(30)], [1] * 30),
-    "none": ([], []),
 }
 
 

@@ -1,6 +1,6 @@
 """An iCalendar file says what the calendar says, to a reader that nobody here wrote."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import icalendar
 import pytest
@@ -9,39 +9,29 @@ import zoned
 from krm_windows.gate.timetable import Target
 from krm_windows.preview import ics, records
 from krm_windows.preview.calendar import Period, calendars
-from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
-MONDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
-THURSDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({17}), weekdays=frozenset({4}))
-TARGET = Target(
-    group="g",
-    resource="kustomizations",
-    kind="Kustomization",
-    namespace="flux-system",
-    name="äpfel;b,c\\d" * 9,
-)
+TARGET = Target("g", "kustomizations", "Kustomization", "flux-system", "äpfel;b,c\\d" * 9)
+EASTER = Rule(Kind.FREEZE, "easter", datetime(2026, 3, 20), datetime(2026, 4, 7), "Holidays")
 WEEK = zoned.timetable(
     policy="flux-system/week",
     cluster="plant-7",
     time_zone="Europe/Berlin",
-    windows=(Rule(Kind.WINDOW, "office", MONDAY, THURSDAY),),
+    windows=(Rule(Kind.WINDOW, "office", zoned.at(8, 1), zoned.at(17, 4)),),
     targets=(TARGET,),
 )
 
 
 def written(timetable: Timetable, start: date, days: int) -> str:
-    """The file for one timetable."""
     return ics.render(calendars([timetable], Period(start, days)))
 
 
 def events(timetable: Timetable, start: date, days: int) -> list[icalendar.Event]:
-    """What a reader finds in it."""
     return icalendar.Calendar.from_ical(written(timetable, start, days)).walk("VEVENT")
 
 
 def test_a_reader_finds_every_interval() -> None:
-    """Begin, end and words of each, over a clock change."""
+    """Begin, end and words of each, over a clock change; and a name of the calendar."""
     found = events(WEEK, date(2026, 3, 23), 14)
     assert [(event.start, event.end) for event in found] == [
         (datetime(2026, 3, 23, 7, tzinfo=UTC), datetime(2026, 3, 26, 16, tzinfo=UTC)),
@@ -49,6 +39,10 @@ def test_a_reader_finds_every_interval() -> None:
     ]
     assert found[0]["SUMMARY"] == "Open: flux-system/week on plant-7"
     assert found[0]["DESCRIPTION"] == f"By windows.office.\nChanges may reach {TARGET}."
+    named = icalendar.Calendar.from_ical(written(WEEK, date(2026, 3, 23), 7))
+    # RFC 7986, 5.1, and what programs knew before it.
+    for title in ("NAME", "X-WR-CALNAME"):
+        assert named[title] == "flux-system/week on plant-7"
 
 
 def test_lines_are_folded_and_end_as_they_must() -> None:
@@ -79,27 +73,17 @@ def test_events_of_clusters_and_policies_differ() -> None:
 
 def test_what_never_closes_is_one_event() -> None:
     """There is no true edge, so the range gives both."""
-    [event] = events(
-        zoned.timetable(policy="a/b", time_zone="UTC", outside_windows="Open"), date(2026, 3, 23), 7
-    )
-    assert (event.start, event.end) == (
-        datetime(2026, 3, 23, tzinfo=UTC),
-        datetime(2026, 3, 30, tzinfo=UTC),
-    )
+    ever = zoned.timetable(policy="a/b", time_zone="UTC", outside_windows="Open")
+    [event] = events(ever, date(2026, 3, 23), 7)
+    assert event.start == datetime(2026, 3, 23, tzinfo=UTC)
+    assert event.end == datetime(2026, 3, 30, tzinfo=UTC)
 
 
 def test_freezes_and_overrides_are_events_too() -> None:
     """Each with its own edges, whatever days are asked for, its reason, and a UID that stays."""
-    freeze = Rule(Kind.FREEZE, "easter", datetime(2026, 3, 20), datetime(2026, 4, 7), "Holidays")
-    fix = Rule(
-        Kind.OVERRIDE,
-        "fix",
-        datetime(2026, 3, 25, 12, tzinfo=UTC),
-        datetime(2026, 3, 25, 14, tzinfo=UTC),
-        "CVE",
-        "Open",
-    )
-    policy = WEEK._replace(freezes=(freeze,), overrides=(fix,))
+    at = datetime(2026, 3, 25, 12, tzinfo=UTC)
+    fix = Rule(Kind.OVERRIDE, "fix", at, at + timedelta(hours=2), "CVE", "Open")
+    policy = WEEK._replace(freezes=(EASTER,), overrides=(fix,))
     found = {str(event["SUMMARY"]): event for event in events(policy, date(2026, 3, 23), 7)}
     name = "flux-system/week on plant-7"
     assert set(found) == {f"Freeze: {name}", f"Open by override: {name}", f"Open: {name}"}
@@ -112,19 +96,9 @@ def test_freezes_and_overrides_are_events_too() -> None:
     assert events(policy, date(2026, 5, 5), 1) == events(WEEK, date(2026, 5, 5), 1)
 
 
-def test_the_calendar_has_a_name() -> None:
-    """What a program shows beside it: the policies, the first few of many."""
-    week = calendars([WEEK], Period(date(2026, 3, 23), 7))
-    named = icalendar.Calendar.from_ical(ics.render(week))
-    # RFC 7986, 5.1, and what programs knew before it.
-    for title in ("NAME", "X-WR-CALNAME"):
-        assert named[title] == "flux-system/week on plant-7"
-
-
 def test_a_record_has_freezes_and_overrides_too() -> None:
     """With the rule, the reason and the edges in the policy's zone."""
-    freeze = Rule(Kind.FREEZE, "easter", datetime(2026, 3, 20), datetime(2026, 4, 7), "Holidays")
-    [one] = calendars([WEEK._replace(freezes=(freeze,))], Period(date(2026, 3, 23), 7))
+    [one] = calendars([WEEK._replace(freezes=(EASTER,))], Period(date(2026, 3, 23), 7))
     assert records.calendar(one)["exceptions"] == [
         {
             "rule": "freezes.easter",

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+Serve = Any
+
 Git = Callable[..., str]
 # Every program that is started, and every call that changes a file, is a step; before one of
 # them the process ends, as if it had been killed.
@@ -54,12 +56,7 @@ print("done")
 @pytest.mark.slow
 @pytest.mark.parametrize("pushes", [False, True])
 def test_killed_at_every_step(
-    *,
-    pushes: bool,
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-    tmp_path: Path,
+    *, pushes: bool, serve: Serve, git: Git, repository: Path, tmp_path: Path
 ) -> None:
     """Whoever starts next has a whole commit, that of the remote too, and can go on."""
     place = tmp_path / "remote.git"
@@ -116,11 +113,7 @@ for number in count():
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-) -> None:
+def test_killed_at_any_moment(serve: Serve, git: Git, repository: Path) -> None:
     """In the middle of libgit2, too: every commit is whole, and the next service goes on."""
     for number in range(20):
         command = [sys.executable, "-c", WRITING, str(repository)]
@@ -136,11 +129,7 @@ def test_killed_at_any_moment(
         assert "error" not in git("fsck", "--strict", "--no-dangling")
 
 
-def test_a_lock_that_a_crash_left_is_no_obstacle(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-) -> None:
+def test_a_lock_that_a_crash_left_is_no_obstacle(serve: Serve, git: Git, repository: Path) -> None:
     """One of now is somebody's, so the change is refused; it is a dead one some seconds later."""
     client = serve()
     body = {"state": "open", "for": "2h", "reason": "fix"}

@@ -19,6 +19,8 @@ from krm_windows.service import keys
 from krm_windows.service.access import Provider, Scope, Ways
 from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
 
+Serve = Any
+
 AUDIENCE = "krm-windows"
 POLICY = "/policies/flux-system/week"
 KEY = rsa.generate_private_key(65537, 2048)
@@ -57,7 +59,6 @@ class Issuer:
             self.name = self.address = f"https://localhost:{self.server.server_port}"
 
     def documents(self) -> dict[str, object]:
-        """Return what is at which path."""
         return {
             "/.well-known/openid-configuration": {
                 "issuer": self.name,
@@ -92,7 +93,6 @@ def claims(found: Keys, token: str) -> Mapping[str, object]:
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
-    """A provider that answers."""
     yield from Issuer().serve()
 
 
@@ -108,28 +108,19 @@ def secure(certificate: Certificate) -> Iterator[Issuer]:
     yield from Issuer(certificate).serve()
 
 
-@pytest.mark.parametrize(
-    ("host", "is_trusted"), [("localhost", True), ("localhost", False), ("127.0.0.1", True)]
-)
 def test_who_vouches_for_an_issuer(
-    host: str,
-    is_trusted: bool,  # noqa: FBT001
-    secure: Issuer,
-    certificate: Certificate,
-    monkeypatch: pytest.MonkeyPatch,
+    secure: Issuer, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose certificate is in SSL_CERT_FILE, OpenSSL's own variable, by its name."""
     for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
-    if is_trusted:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
-    secure.name = secure.address = secure.address.replace("localhost", host)
-    found = Keys(secure.address)
-    if is_trusted and host == "localhost":
-        assert claims(found, secure.token())["sub"] == "u1"
-    else:
-        with pytest.raises(UnreachableError):
-            claims(found, secure.token())
+    with pytest.raises(UnreachableError):
+        claims(Keys(secure.address), secure.token())
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
+    assert claims(Keys(secure.address), secure.token())["sub"] == "u1"
+    secure.name = secure.address = secure.address.replace("localhost", "127.0.0.1")
+    with pytest.raises(UnreachableError):
+        claims(Keys(secure.address), secure.token())
 
 
 @pytest.fixture
@@ -138,20 +129,21 @@ def ways(issuer: Issuer) -> Ways:
     return Ways(provider=Provider(issuer.address, AUDIENCE), granted=GRANTED)
 
 
-@pytest.mark.parametrize(
-    "purpose",
-    [{"use": "enc"}, {"key_ops": ["encrypt", "wrapKey"]}, {"alg": "RSA-OAEP"}, {"use": 5}],
-)
-def test_a_key_that_is_for_something_else_signs_nothing(
-    purpose: dict[str, object], issuer: Issuer
-) -> None:
+def test_a_key_that_is_for_something_else_signs_nothing(issuer: Issuer) -> None:
     """A provider may publish keys to encrypt for it beside those it signs with (RFC 7517, 4.2)."""
-    issuer.key.update(purpose)
-    with pytest.raises(UnreachableError, match="none of the keys signs"):
-        claims(Keys(issuer.address), issuer.token())
+    key = issuer.key
+    for purpose in (
+        {"use": "enc"},
+        {"key_ops": ["encrypt", "wrapKey"]},
+        {"alg": "RSA-OAEP"},
+        {"use": 5},
+    ):
+        issuer.key = {**key, **purpose}
+        with pytest.raises(UnreachableError, match="none of the keys signs"):
+            claims(Keys(issuer.address), issuer.token())
 
 
-@pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"])
+@pytest.mark.parametrize("algorithm", ["RS256", "PS512"])
 def test_a_key_need_not_say_its_algorithm(algorithm: str, issuer: Issuer) -> None:
     """It is optional (RFC 7517, 4.4), and a key that says it is for that one alone."""
     assert claims(Keys(issuer.address), issuer.token(algorithm))["sub"] == "u1"
@@ -163,26 +155,14 @@ def test_a_key_need_not_say_its_algorithm(algorithm: str, issuer: Issuer) -> Non
         claims(found, issuer.token(other))
 
 
-@pytest.mark.parametrize(
-    ("kind", "counts"),
-    [
-        ("JWT", True),
-        ("jwt", True),
-        ("at+jwt", True),
-        ("application/at+jwt", True),
-        ("logout+jwt", False),
-        ("secevent+jwt", False),
-        ("dpop+jwt", False),
-    ],
-)
-def test_a_token_of_another_type_does_not_count(kind: str, counts: bool, issuer: Issuer) -> None:  # noqa: FBT001
+def test_a_token_of_another_type_does_not_count(issuer: Issuer) -> None:
     """The same key signs what ends a session, for the same audience (RFC 8725, 3.11)."""
     found = Keys(issuer.address)
-    if counts:
+    for kind in ("JWT", "jwt", "at+jwt", "application/at+jwt"):
         assert claims(found, issuer.token(typ=kind))["sub"] == "u1"
-        return
-    with pytest.raises(UntrustedError, match="another type"):
-        claims(found, issuer.token(typ=kind))
+    for kind in ("logout+jwt", "secevent+jwt", "dpop+jwt"):
+        with pytest.raises(UntrustedError, match="another type"):
+            claims(found, issuer.token(typ=kind))
 
 
 def test_what_is_found_is_about_the_issuer(issuer: Issuer) -> None:
@@ -193,15 +173,12 @@ def test_what_is_found_is_about_the_issuer(issuer: Issuer) -> None:
 
 
 def test_a_provider_out_of_reach_is_not_the_callers_fault(
-    started: Any,  # noqa: ANN401
-    ways: Ways,
-    issuer: Issuer,
+    started: Serve, ways: Ways, issuer: Issuer
 ) -> None:
     """The operator is told why, and the caller to come back."""
     lines: list[dict[str, Any]] = []
-    issuer.documents = lambda: {  # type: ignore[method-assign]
-        "/.well-known/openid-configuration": ["odd"]
-    }
+    odd = {"/.well-known/openid-configuration": ["odd"]}
+    issuer.documents = lambda: odd  # type: ignore[method-assign, assignment, return-value]
     done = started(ways, lines).ask("GET", POLICY, **bearer(issuer.token()))
     assert (done.status, done.headers["retry-after"]) == (503, "30")
     assert "discovery" not in done.body.decode()
@@ -244,11 +221,7 @@ def test_a_key_that_is_withdrawn_counts_no_longer(issuer: Issuer) -> None:
 
 @pytest.mark.parametrize("verified", [False, "false"])
 def test_a_person_is_who_the_provider_says_and_not_who_they_say(
-    verified: object,
-    started: Any,  # noqa: ANN401
-    ways: Ways,
-    issuer: Issuer,
-    git: Callable[..., str],
+    verified: object, started: Serve, ways: Ways, issuer: Issuer, git: Callable[..., str]
 ) -> None:
     """By `sub` alone: an address may be anybody's (OpenID Connect Core 1.0, 5.7)."""
     lines: list[dict[str, Any]] = []
@@ -262,14 +235,10 @@ def test_a_person_is_who_the_provider_says_and_not_who_they_say(
         {"sub": "u 2\n"},
     ]
     for number, claims in enumerate(people):
-        done = client.ask(
-            "POST",
-            f"{POLICY}/overrides",
-            {**override, "name": f"o{number}"},
-            **bearer(issuer.token("RS256", "k1", "JWT", **claims)),
-            # Of each caller their own.
-            **{"idempotency-key": "k"},
-        )
+        body = {**override, "name": f"o{number}"}
+        # A key is of each caller their own.
+        sent = {**bearer(issuer.token("RS256", "k1", "JWT", **claims)), "idempotency-key": "k"}
+        done = client.ask("POST", f"{POLICY}/overrides", body, **sent)
         assert done.status == 201
         authors.append(git("log", "-1", "--format=%an <%ae>").strip())
     assert authors[:2] == ["Ada Lovelace <ada@example.com>", "Ada Lovelace <u2>"]

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+Client = Any
+
 Serve = Any
 Git = Any
 PATH = "/policies/flux-system/week"
@@ -20,7 +22,7 @@ def loose(repository: Path) -> int:
     return sum(len(files) for name, files in found if len(name) == 2)
 
 
-def changed(client: Any, number: int) -> str:  # noqa: ANN401
+def changed(client: Client, number: int) -> str:
     """Make a change; return its commit."""
     body = {"spec": {"windows": {"week": {"closes": f"Fri {number:02}:00"}}}}
     done = client.ask(

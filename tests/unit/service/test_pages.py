@@ -20,10 +20,13 @@ from krm_windows.service.problems import Problem
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_branch import Person
 
+Serve = Any
+
 Client = Any
 Git = Any
 PACKAGE = Path(krm_windows.__file__).parent
 PAGE = "/ui/policies/flux-system/week"
+WINDOW = f"{PAGE}/window?window=week"
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -32,7 +35,6 @@ class Page(HTMLParser):
     """What a page has: texts, links, and the fields of its first form."""
 
     def __init__(self, answer: Any) -> None:  # noqa: ANN401
-        """Read an answer."""
         super().__init__()
         self.status = answer.status
         self.headers = answer.headers
@@ -43,25 +45,21 @@ class Page(HTMLParser):
         self.feed(self.source)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep a tag."""
         found = {name: text or "" for name, text in attrs}
         self.tags.append((tag, found))
         if tag == "a":
             self.links.append(found.get("href", ""))
 
     def handle_data(self, data: str) -> None:
-        """Keep a text."""
         if data.strip():
             self.texts.append(" ".join(data.split()))
 
     @property
     def text(self) -> str:
-        """All texts."""
         return " ".join(self.texts)
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the form would send."""
         return {
             found["name"]: found.get("value", "")
             for tag, found in self.tags
@@ -70,12 +68,27 @@ class Page(HTMLParser):
 
 
 def get(client: Client, target: str) -> Page:
-    """Load a page."""
     return Page(client.ask("GET", target))
 
 
+def count(git: Git) -> int:
+    return int(git("rev-list", "--count", "HEAD"))
+
+
+def policy(git: Git) -> Any:  # noqa: ANN401 - what YAML is
+    """Return the spec of the policy as it is committed."""
+    return next(yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml")))["spec"]
+
+
+def rewrite(client: Client, git: Git, old: str, new: str) -> None:
+    """Commit another text of the policy."""
+    file = client.windows.settings.repo / "clusters/week.yaml"
+    file.write_text(file.read_text().replace(old, new))
+    git("commit", "--quiet", "--all", "--message=Oops \u202e")
+    client.windows.refresh()
+
+
 def send(client: Client, target: str, fields: dict[str, str]) -> Page:
-    """Send a form."""
     return Page(client.ask("POST", target, urlencode(fields).encode(), content_type=FORM))
 
 
@@ -93,28 +106,74 @@ def test_the_first_page_says_what_is_open(client: Client) -> None:
     [("q=south", ["south"]), ("q=week+north", ["north"]), ("q=nothing", []), ("state=unknown", [])],
 )
 def test_the_first_page_is_filtered(client: Client, query: str, shown: list[str]) -> None:
-    """By words of policy and cluster, and by state."""
     links = [link for link in get(client, f"/?{query}").links if "cluster=" in link]
     assert [link.partition("cluster=")[2] for link in links] == shown
 
 
 def test_a_policy_has_a_page(client: Client) -> None:
-    """State, calendar, rules, history."""
-    page = get(client, PAGE)
+    """State, calendar by weeks as the command draws it, rules, history."""
+    page = get(client, f"{PAGE}?from=2026-12-14&days=28")
     assert page.status == 200
     assert "open Mon 08:00 to Thu 17:00" in page.text
     assert "The first that applies wins" in page.text
     assert f"{PAGE}/window?window=week" in page.links
-    assert any(tag == "svg" for tag, _ in page.tags)
-
-
-def test_its_calendar_is_that_of_the_command(client: Client) -> None:
-    """By weeks, with days of rest, and what does not change in a line."""
-    page = get(client, f"{PAGE}?from=2026-12-14&days=28")
     classes = Counter(found.get("class", "") for _, found in page.tags)
     # Two days of four weeks, on the axis and in the rows of two clusters.
     assert classes["weekend-paper"] == 2 * 4 * 3
     assert "14 Dec" in page.text
+    # As iCalendar, whatever a browser would rather have.
+    target = f"{PAGE}/calendar.ics?cluster=south&days=3&from=2026-11-23"
+    answer = client.ask("GET", target, accept="text/html,*/*;q=0.8")
+    assert answer.headers["content-type"].startswith("text/calendar")
+
+
+def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
+    """What was found is beside its field, and what was typed is kept."""
+    form = get(client, WINDOW)
+    for field, typed, said in (
+        ("closes", "Xri <b>", "must be a moment"),
+        ("reason", "", "Give a reason"),
+        ("reason", "Only that", "nothing to save"),
+    ):
+        page = send(client, WINDOW, {**form.fields, "reason": "Later", field: typed})
+        assert page.status == 422, field
+        assert said in page.text
+        found = next(found for _, found in page.tags if found.get("id") == field)
+        assert found["value"] == typed
+        if said != "nothing to save":
+            assert f"#{field}" in page.links
+            assert found["aria-invalid"] == "true"
+            assert f"{field}-found" in found["aria-describedby"].split()
+    # Without a version it could overwrite what nobody has seen.
+    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Blind", "etag": ""}
+    assert send(client, WINDOW, fields).status == 409
+    assert count(git) == 1
+
+
+def test_a_window_is_previewed_and_saved(client: Client, git: Git) -> None:
+    """Nothing first, then one commit of the caller, with the reason as its message."""
+    form = get(client, WINDOW)
+    assert form.fields["opens"] == "Mon 08:00"
+    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Later on Fridays"}
+    page = send(client, WINDOW.replace("window?", "window/preview?"), fields)
+    assert page.status == 200
+    assert "Opens 3 d 4 h more." in page.text
+    assert "north, south" in page.text
+    assert count(git) == 1
+    answer = send(client, WINDOW, fields)
+    assert answer.status == 303
+    assert git("log", "-1", "--format=%an %s").strip() == "Ada Later on Fridays"
+    assert count(git) == 2
+    page = get(client, answer.headers["location"])
+    assert git("rev-parse", "main")[:10] in page.text
+    assert "Saved" in page.text
+    # On one cluster, the others keep theirs.
+    form = get(client, f"{WINDOW}&cluster=north")
+    assert "on north only" in form.text
+    fields = {**form.fields, "opens": "Wed 08:00", "reason": "Later in the north"}
+    assert send(client, f"{WINDOW}&cluster=north", fields).status == 303
+    assert policy(git)["clusters"]["north"] == {"windows": {"week": {"opens": "Wed 08:00"}}}
+    assert policy(git)["windows"]["week"]["opens"] == "Mon 08:00"
 
 
 def test_the_style_of_the_calendar_is_no_style_of_the_pages() -> None:
@@ -145,113 +204,38 @@ def test_nothing_of_a_page_is_inline(client: Client) -> None:
     assert client.ask("GET", "/ui/assets/page.css").status == 404
 
 
-def test_a_preview_says_which_hours_open(client: Client, git: Git) -> None:
-    """Nothing is saved."""
-    form = get(client, f"{PAGE}/window?window=week")
-    assert form.fields["opens"] == "Mon 08:00"
-    page = send(
-        client,
-        f"{PAGE}/window/preview?window=week",
-        {**form.fields, "closes": "Fri 12:00"},
-    )
-    assert page.status == 200
-    assert "Opens 3 d 4 h more." in page.text
-    assert "north, south" in page.text
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
-
-
-def test_a_wrong_field_is_reported_beside_it(client: Client, git: Git) -> None:
-    """The field names what was found of it, and what was typed is kept."""
-    form = get(client, f"{PAGE}/window?window=week")
-    page = send(
-        client,
-        f"{PAGE}/window?window=week",
-        {**form.fields, "closes": "Xri <b>", "reason": "Later"},
-    )
-    assert page.status == 422
-    field = next(found for _, found in page.tags if found.get("id") == "closes")
-    assert field["aria-invalid"] == "true"
-    assert field["value"] == "Xri <b>"
-    assert "closes-found" in field["aria-describedby"].split()
-    assert "#closes" in page.links
-    assert "must be a moment" in page.text
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
-
-
-def test_a_saved_window_is_one_commit_that_the_page_names(client: Client, git: Git) -> None:
-    """Of the caller, with the reason as its message."""
-    form = get(client, f"{PAGE}/window?window=week")
-    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Later on Fridays"}
-    answer = send(client, f"{PAGE}/window?window=week", fields)
-    assert answer.status == 303
-    commit = git("rev-parse", "main").strip()
-    assert git("log", "-1", "--format=%an %s").strip() == "Ada Later on Fridays"
-    assert git("rev-list", "--count", "HEAD").strip() == "2"
-    page = get(client, answer.headers["location"])
-    assert commit[:10] in page.text
-    assert "Saved" in page.text
-
-
-@pytest.mark.parametrize("reason", ["", "  "])
-def test_a_change_has_a_reason(client: Client, git: Git, reason: str) -> None:
-    """One line of it."""
-    form = get(client, f"{PAGE}/window?window=week")
-    fields = {**form.fields, "closes": "Fri 12:00", "reason": reason}
-    page = send(client, f"{PAGE}/window?window=week", fields)
-    assert page.status == 422
-    assert "#reason" in page.links
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
-
-
 def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
     client: Client, git: Git
 ) -> None:
     """The second of two who began alike sees what the first one did, and may go on from there."""
-    target = f"{PAGE}/window?window=week"
-    form = get(client, target)
+    form = get(client, WINDOW)
     first = {**form.fields, "opens": "Tue 06:00", "reason": "Tuesdays"}
-    assert send(client, target, first).status == 303
-    second = {**form.fields, "closes": "Fri 12:00", "reason": "Fridays"}
-    page = send(client, target, second)
+    assert send(client, WINDOW, first).status == 303
+    page = send(client, WINDOW, {**form.fields, "opens": "Wed 06:00", "reason": "Wednesdays"})
+    assert page.status == 409
+    assert "it is now 'Tue 06:00'" in page.text
+    assert page.fields["opens"] == "Wed 06:00"
+    page = send(client, WINDOW, {**form.fields, "closes": "Fri 12:00", "reason": "Fridays"})
     assert page.status == 409
     assert "Tuesdays" in page.text
-    assert page.fields["closes"] == "Fri 12:00"
-    assert page.fields["opens"] == "Tue 06:00"
-    assert page.fields["reason"] == "Fridays"
-    assert send(client, target, {**page.fields}).status == 303
-    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
-    assert policy["spec"]["windows"]["week"] == {"opens": "Tue 06:00", "closes": "Fri 12:00"}
+    kept = [page.fields[name] for name in ("opens", "closes", "reason")]
+    assert kept == ["Tue 06:00", "Fri 12:00", "Fridays"]
+    assert send(client, WINDOW, {**page.fields}).status == 303
+    assert policy(git)["windows"]["week"] == {"opens": "Tue 06:00", "closes": "Fri 12:00"}
 
 
-def test_a_field_that_both_changed_is_reported(client: Client) -> None:
-    """With what it is now, beside what was typed."""
-    target = f"{PAGE}/window?window=week"
-    form = get(client, target)
-    first = {**form.fields, "closes": "Thu 18:00", "reason": "Six"}
-    assert send(client, target, first).status == 303
-    second = {**form.fields, "closes": "Fri 12:00", "reason": "Fridays"}
-    page = send(client, target, second)
-    assert page.status == 409
-    assert "it is now 'Thu 18:00'" in page.text
-    assert page.fields["closes"] == "Fri 12:00"
-
-
-@pytest.mark.parametrize(
-    ("target", "status"),
-    [
+def test_a_refusal_is_a_page(client: Client) -> None:
+    """In plain words, with a way back."""
+    for target, status in (
         ("/ui/policies/flux-system/none", 404),
         (f"{PAGE}?cluster=none", 404),
         (f"{PAGE}/window?window=none", 404),
         ("/?color=red", 400),
-        ("/?state=red", 400),
-    ],
-)
-def test_a_refusal_is_a_page(client: Client, target: str, status: int) -> None:
-    """In plain words, with a way back."""
-    page = get(client, target)
-    assert page.status == status
-    assert page.headers["content-type"].startswith("text/html")
-    assert "/" in page.links
+    ):
+        page = get(client, target)
+        assert page.status == status
+        assert page.headers["content-type"].startswith("text/html")
+        assert "/" in page.links
 
 
 OVERRIDE = {
@@ -270,21 +254,16 @@ def ask(client: Client, action: str = "/preview", **changed: str) -> Page:
     return send(client, f"{PAGE}/override{action}", {**OVERRIDE, **changed})
 
 
-def test_an_override_is_previewed(client: Client, git: Git) -> None:
-    """With the targets that open, and until when."""
+def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> None:
+    """In one commit each; it is on the page, with a way to end it."""
     page = ask(client, reason="")
     assert page.status == 200
     assert "targets: Kustomization flux-system/apps" in page.text
     assert "once applied, flux-system/week on north" in page.text
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
-
-
-def test_an_override_is_made_and_ended(client: Client, git: Git) -> None:
-    """In one commit each; it is on the page, with a way to end it."""
+    assert count(git) == 1
     answer = ask(client, "", cluster="south")
     assert answer.status == 303
-    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
-    [(name, made)] = policy["spec"]["clusters"]["south"]["overrides"].items()
+    [(name, made)] = policy(git)["clusters"]["south"]["overrides"].items()
     assert (made["state"], made["ticket"]) == ("Open", "OPS-7")
     assert git("log", "-1", "--format=%an %s").strip() == "Ada CVE-2026-1 <script>"
     # Pressed twice, the second finds the name taken.
@@ -298,35 +277,30 @@ def test_an_override_is_made_and_ended(client: Client, git: Git) -> None:
     assert send(client, f"{PAGE}/override/end", {}).status == 400
     ended = send(client, f"{PAGE}/override/end?cluster=south", {"override": name})
     assert ended.status == 303
-    assert git("rev-list", "--count", "HEAD").strip() == "3"
-    assert "overrides" not in git("show", "HEAD:clusters/week.yaml")
+    assert count(git) == 3
+    assert "overrides" not in policy(git)["clusters"]["south"]
 
 
-@pytest.mark.parametrize(
-    ("changed", "field"),
-    [
-        ({"reason": ""}, "reason"),
-        ({"for": ""}, "for"),
-        ({"for": "soon"}, "for"),
-        ({"for": "0m"}, "for"),
-        ({"until": "18:00"}, "for"),
-        ({"for": "", "until": "someday"}, "until"),
-        ({"for": "", "until": "2020-01-01"}, "until"),
-        ({"state": "ajar"}, "state"),
-    ],
-)
-def test_a_wrong_override_is_told_beside_its_field(
-    client: Client, git: Git, changed: dict[str, str], field: str
-) -> None:
+def test_a_wrong_override_is_told_beside_its_field(client: Client, git: Git) -> None:
     """Nothing is made, and what was typed is kept."""
-    page = ask(client, "", **changed)
-    assert page.status == 422
-    assert f"#{field}" in page.links
-    assert page.fields["ticket"] == "OPS-7"
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
+    for field, changed in (
+        ("reason", {"reason": ""}),
+        ("for", {"for": ""}),
+        ("for", {"for": "soon"}),
+        ("for", {"for": "0m"}),
+        ("for", {"until": "18:00"}),
+        ("until", {"for": "", "until": "someday"}),
+        ("until", {"for": "", "until": "2020-01-01"}),
+        ("state", {"state": "ajar"}),
+    ):
+        page = ask(client, "", **changed)
+        assert page.status == 422, changed
+        assert f"#{field}" in page.links, changed
+        assert page.fields["ticket"] == "OPS-7"
+    assert count(git) == 1
 
 
-def test_what_a_scope_does_not_allow_is_not_offered(serve: Any) -> None:  # noqa: ANN401
+def test_what_a_scope_does_not_allow_is_not_offered(serve: Serve) -> None:
     """A reader finds no form, and none is shown or taken."""
     reader = serve(Caller("bob", Person("Bob", "bob@example.com"), frozenset({Scope.READ})))
     page = get(reader, PAGE)
@@ -338,7 +312,7 @@ def test_what_a_scope_does_not_allow_is_not_offered(serve: Any) -> None:  # noqa
         assert send(reader, target, {}).status == 403
 
 
-def test_who_is_unknown_may_sign_in(serve: Any) -> None:  # noqa: ANN401
+def test_who_is_unknown_may_sign_in(serve: Serve) -> None:
     """The refusal is the form to do it."""
     page = get(serve(None), "/")
     assert page.status == 401
@@ -346,10 +320,7 @@ def test_who_is_unknown_may_sign_in(serve: Any) -> None:  # noqa: ANN401
     assert get(serve(None), "/ui/login").status == 200
 
 
-@pytest.mark.parametrize(
-    "status",
-    [400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 500, 502, 503],
-)
+@pytest.mark.parametrize("status", [400, 401, 409, 500])
 def test_every_refusal_has_a_page(status: int) -> None:
     """With the words of the problem, escaped, and what can be done about it."""
     found = [{"message": "is <b>wrong</b>", "file": "a.yaml", "line": 3, "field": {"path": "spec"}}]
@@ -362,15 +333,13 @@ def test_every_refusal_has_a_page(status: int) -> None:
     assert "<b>" not in body
 
 
-@pytest.mark.parametrize(
-    ("accept", "kind"), [("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/problem+json")]
-)
-def test_a_browser_that_is_lost_gets_a_page(client: Client, accept: str, kind: str) -> None:
+def test_a_browser_that_is_lost_gets_a_page(client: Client) -> None:
     """A program gets what programs read."""
-    for method, target, status in (("GET", "/ui/nowhere", 404), ("DELETE", "/", 405)):
-        answer = client.ask(method, target, accept=accept)
-        assert answer.status == status
-        assert answer.headers["content-type"].startswith(kind)
+    for accept, kind in (("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/problem+json")):
+        for method, target, status in (("GET", "/ui/nowhere", 404), ("DELETE", "/", 405)):
+            answer = client.ask(method, target, accept=accept)
+            assert answer.status == status
+            assert answer.headers["content-type"].startswith(kind)
 
 
 def test_a_window_is_added(client: Client, git: Git) -> None:
@@ -382,15 +351,14 @@ def test_a_window_is_added(client: Client, git: Git) -> None:
         page = send(client, target, {**fields, "name": name})
         assert page.status == 422, name
         assert page.fields["opens"] == "daily 22:00"
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
     assert send(client, target, {**fields, "name": "nightly"}).status == 303
-    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
-    assert policy["spec"]["windows"]["nightly"] == {"opens": "daily 22:00", "duration": "2h"}
+    assert count(git) == 2
+    assert policy(git)["windows"]["nightly"] == {"opens": "daily 22:00", "duration": "2h"}
 
 
 def test_a_window_is_removed(client: Client, git: Git) -> None:
     """The preview says which hours close by it."""
-    target = f"{PAGE}/window?window=week&cluster=south"
+    target = f"{WINDOW}&cluster=south"
     form = get(client, target)
     assert form.fields["opens"] == "Tue 08:00"
     fields = {**form.fields, "remove": "yes", "reason": "Not in the south"}
@@ -398,71 +366,29 @@ def test_a_window_is_removed(client: Client, git: Git) -> None:
     # Without any window the policy would never open there: `check` says so.
     assert "south" in page.text
     assert "checked" in next(found for _, found in page.tags if found.get("id") == "remove")
-    form = get(client, f"{PAGE}/window")
-    fields = {**form.fields, "name": "nightly", "opens": "daily 22:00", "duration": "2h"}
-    assert send(client, f"{PAGE}/window", {**fields, "reason": "Nights"}).status == 303
+    nightly = "windows:\n    nightly: {opens: daily 22:00, duration: 2h}\n    week: {opens: Mon"
+    rewrite(client, git, "windows:\n    week: {opens: Mon", nightly)
     form = get(client, target)
     answer = send(client, target, {**form.fields, "remove": "yes", "reason": "Not in the south"})
     assert answer.status == 303
-    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
-    assert policy["spec"]["clusters"]["south"] == {"windows": {"week": None}}
+    assert policy(git)["clusters"]["south"] == {"windows": {"week": None}}
 
 
-def test_a_window_is_changed_on_one_cluster(client: Client, git: Git) -> None:
-    """The others keep theirs, and the form says so."""
-    target = f"{PAGE}/window?window=week&cluster=north"
-    form = get(client, target)
-    assert "on north only" in form.text
-    fields = {**form.fields, "opens": "Wed 08:00", "reason": "Later in the north"}
-    assert send(client, target, fields).status == 303
-    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
-    assert policy["spec"]["clusters"]["north"] == {"windows": {"week": {"opens": "Wed 08:00"}}}
-    assert policy["spec"]["windows"]["week"]["opens"] == "Mon 08:00"
-
-
-def test_what_changes_nothing_is_not_saved(client: Client, git: Git) -> None:
-    """The form says that there is nothing to save."""
-    form = get(client, f"{PAGE}/window?window=week")
-    page = send(client, f"{PAGE}/window?window=week", {**form.fields, "reason": "Nothing"})
-    assert page.status == 422
-    assert "nothing to save" in page.text
-    assert git("rev-list", "--count", "HEAD").strip() == "1"
-
-
-def test_a_form_says_which_version_it_is_about(client: Client) -> None:
-    """Without, it could overwrite what nobody has seen."""
-    form = get(client, f"{PAGE}/window?window=week")
-    fields = {**form.fields, "etag": "", "opens": "Tue 08:00", "reason": "Blind"}
-    assert send(client, f"{PAGE}/window?window=week", fields).status == 409
-
-
-def test_a_policy_with_errors_has_a_page(client: Client, git: Git, repository: Path) -> None:
+def test_a_policy_with_errors_has_a_page(client: Client, git: Git) -> None:
     """It names file, line and field; its windows can be put right."""
-    file = repository / "clusters/week.yaml"
-    file.write_text(file.read_text().replace("Thu 17:00", "Xhu <b>"))
-    git("commit", "--quiet", "--all", "--message=Oops")
-    client.windows.refresh()
+    rewrite(client, git, "Thu 17:00", "Xhu <b>")
     assert "Unknown" in get(client, "/?state=unknown").text
     page = get(client, PAGE)
     assert page.status == 200
     assert "The policy has errors" in page.text
     assert "line 11" in page.text
-    assert f"{PAGE}/window?window=week" in page.links
-    target = f"{PAGE}/window?window=week"
-    form = get(client, target)
+    assert WINDOW in page.links
+    form = get(client, WINDOW)
     assert form.fields["closes"] == "Xhu <b>"
-    answer = send(client, target, {**form.fields, "closes": "Thu 17:00", "reason": "Back"})
+    answer = send(client, WINDOW, {**form.fields, "closes": "Thu 17:00", "reason": "Back"})
     assert answer.status == 303
     assert "The policy has errors" not in get(client, PAGE).text
     assert get(client, f"{PAGE}/override").status == 200
-
-
-def test_a_calendar_answers_a_browser(client: Client) -> None:
-    """As iCalendar, whatever it would rather have."""
-    target = f"{PAGE}/calendar.ics?cluster=south&days=3&from=2026-11-23"
-    answer = client.ask("GET", target, accept="text/html,*/*;q=0.8")
-    assert answer.status == 200
-    assert answer.headers["content-type"].startswith("text/calendar")
 
 
 def test_a_file_tells_policies_of_one_name_apart(
@@ -482,29 +408,18 @@ def test_a_file_tells_policies_of_one_name_apart(
     assert get(client, PAGE).status == 409
 
 
-def test_hidden_signs_are_shown_as_codes(client: Client, git: Git, repository: Path) -> None:
+def test_hidden_signs_are_shown_as_codes(client: Client, git: Git) -> None:
     """Nobody is led astray by a text that runs backwards; what is typed stays what it is."""
-    file = repository / "clusters/week.yaml"
-    text = file.read_text().replace(
-        "closes: Thu 17:00}", 'closes: Thu 17:00, description: "a\u202eb"}'
-    )
-    file.write_text(text)
-    git("commit", "--quiet", "--all", "--message=Backwards \u202e")
-    client.windows.refresh()
+    rewrite(client, git, "Thu 17:00}", 'Thu 17:00, description: "a\u202eb"}')
     page = get(client, PAGE)
     assert "\u202e" not in page.source
     assert "a\\u202eb" in page.text
-    assert get(client, f"{PAGE}/window?window=week").fields["description"] == "a\u202eb"
+    assert get(client, WINDOW).fields["description"] == "a\u202eb"
 
 
-def test_an_error_of_one_cluster_is_told_on_the_page(
-    client: Client, git: Git, repository: Path
-) -> None:
+def test_an_error_of_one_cluster_is_told_on_the_page(client: Client, git: Git) -> None:
     """The state of the others is known all the same."""
-    file = repository / "clusters/week.yaml"
-    file.write_text(file.read_text().replace("week: {opens: Tue 08:00}", "week: {opens: Xue}"))
-    git("commit", "--quiet", "--all", "--message=Oops")
-    client.windows.refresh()
+    rewrite(client, git, "opens: Tue 08:00", "opens: Xue")
     for target, is_wrong in (("", True), ("?cluster=north", False), ("?cluster=south", True)):
         page = get(client, f"{PAGE}{target}")
         assert page.status == 200
@@ -513,21 +428,16 @@ def test_an_error_of_one_cluster_is_told_on_the_page(
     assert get(client, "/?state=unknown").text.count("Unknown") == 1
 
 
-def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path) -> None:
+def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
     """The first of them, and where the others are; a name is typed where a list would be long."""
-    file = repository / "clusters/week.yaml"
     named = "".join(f"    plant-{number}: {{}}\n" for number in range(120))
-    file.write_text(file.read_text().replace("    north: {}\n", named))
-    git("commit", "--quiet", "--all", "--message=Many")
-    client.windows.refresh()
-    page = get(client, PAGE)
-    assert "71 more clusters" in page.text
+    rewrite(client, git, "    north: {}\n", named)
+    assert "71 more clusters" in get(client, PAGE).text
     first = get(client, "/")
     assert "1 to 50 of 121" in first.text
     following = next(link for link in first.links if "continue=" in link)
     assert "51 to 100 of 121" in get(client, following).text
-    none = get(client, "/?state=unknown&q=plant")
-    assert "No policies found" in none.text
+    assert "No policies found" in get(client, "/?state=unknown&q=plant").text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
     assert form.fields["cluster"] == "plant-7"
     assert ask(client, cluster="plant-none").status == 404
@@ -536,9 +446,7 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path)
 
 
 def test_a_shallow_clone_does_not_know_all_changes(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
+    serve: Serve, git: Git, repository: Path
 ) -> None:
     """Its oldest commit looks like one that has added every file."""
     assert "is shallow" not in serve().ask("GET", PAGE).body.decode()
@@ -549,43 +457,34 @@ def test_a_shallow_clone_does_not_know_all_changes(
 
 @pytest.mark.parametrize("address", ["https://forge.test/1?a=b", "javascript:alert(1)", ""])
 def test_what_is_proposed_is_not_said_to_be_saved(
-    address: str,
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    address: str, serve: Serve, git: Git, remote: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page leads to the pull request, if it has an address that a browser may follow."""
     assert remote.is_dir()
     monkeypatch.setattr(PullRequests, "open", lambda *_: address)
     client = serve(remote="origin", proposals=PullRequests(command="sh"))
-    form = get(client, f"{PAGE}/window?window=week")
+    form = get(client, WINDOW)
     assert "Propose" in form.texts
-    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Later"}
-    page = send(client, f"{PAGE}/window?window=week", fields)
+    page = send(client, WINDOW, {**form.fields, "closes": "Fri 12:00", "reason": "Later"})
     assert page.status == 200
     assert "Until then, nothing has changed." in page.text
     assert (address in page.links) is address.startswith("https:")
     assert address in page.text
     assert "once its pull request is merged" in get(client, f"{PAGE}/override").text
     assert ask(client, "").status == 200
-    assert git("rev-list", "--count", "main").strip() == "1"
+    assert count(git) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "\0", "a\nb", "<b>", "../..", "null", "%", "\u202e", "99999h", "0001-01-01", "x" * 600],
-)
+@pytest.mark.parametrize("text", ["", "\0", "a\nb", "<b>", "%", "\u202e", "99999h", "x" * 600])
 def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
     """Whatever is in its fields, and in the query, the answer is one that a person can read."""
     form = get(client, f"{PAGE}/window")
     kept = {"etag": form.fields["etag"], "reason": "Why", "state": "open"}
     names = ("name", "opens", "closes", "duration", "was-opens", "for", "until", "cluster")
-    fields = {**dict.fromkeys(names, text), **kept}
-    fields["override"] = text
+    fields = {**dict.fromkeys((*names, "override"), text), **kept}
     for path in ("window", "window/preview", "override", "override/preview", "override/end"):
-        for query in ("", "window=week", urlencode({"window": text, "cluster": text})):
+        for query in ("window=week", urlencode({"window": text, "cluster": text})):
             page = send(client, f"{PAGE}/{path}?{query}", fields)
             assert page.status < 500, (path, query)
             assert page.headers["content-type"].startswith("text/html")
-    assert git("rev-list", "--count", "main").strip() == "1"
+    assert count(git) == 1

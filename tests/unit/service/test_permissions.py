@@ -1,7 +1,6 @@
 """What a caller may change: hours with the scope `write`, and all else with `admin` alone."""
 
 import html
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -19,6 +18,9 @@ from krm_windows.service.access import Caller, Scope
 from krm_windows.service.permissions import HOURS
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_branch import Person
+
+Client = Any
+Git = Any
 
 PATH = "/policies/flux-system/full"
 FORM = "application/x-www-form-urlencoded"
@@ -88,7 +90,7 @@ WRITER = caller(Scope.READ, Scope.WRITE)
 ADMIN = caller(Scope.ADMIN)
 
 
-def patched(client: Any, patch: object, query: str = "") -> Any:  # noqa: ANN401
+def patched(client: Client, patch: object, query: str = "") -> Any:  # noqa: ANN401
     """Send a merge patch, whatever version there is."""
     return client.ask("PATCH", f"{PATH}{query}", patch, if_match="*", content_type=MERGE)
 
@@ -118,20 +120,6 @@ def change_of(path: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def is_hours(path: tuple[str, ...]) -> bool:
-    """Whether a field is among those that are listed above."""
-    return path[0] == "spec" and ".".join(path[1:]) in HOUR_FIELDS
-
-
-def test_the_walk_finds_the_fields() -> None:
-    """Those of the table, and those that are code or rights; none of them twice."""
-    found = {".".join(path) for path in LEAVES}
-    assert {f"spec.{field}" for field in HOUR_FIELDS} <= found
-    assert {"spec.actuator.image", "spec.hooks.beforeOpen.image", "spec.targets"} <= found
-    assert {"spec.released", "spec.extras", "spec.windows.*.cronJobs.open"} <= found
-    assert "spec.crossNamespaceTargets" in found
-
-
 def test_hours_are_the_listed_ones() -> None:
     """The table says what is said here."""
 
@@ -143,6 +131,7 @@ def test_hours_are_the_listed_ones() -> None:
                 yield from walk(below, f"{path}{name}.")
 
     assert set(walk(HOURS)) == HOUR_FIELDS
+    assert {f"spec.{field}" for field in HOUR_FIELDS} <= {".".join(path) for path in LEAVES}
     page = (ROOT / "docs/how-to/run-the-service.md").read_text()
     [row] = [line for line in page.splitlines() if line.startswith("| `write` |")]
     assert set(re.findall(r"`(\w+)`", row)) - {"write"} == set(HOURS)
@@ -156,7 +145,7 @@ IDENTITY = {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "name
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", [Scope.WRITE, Scope.READ, Scope.ADMIN])
-def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Any) -> None:  # noqa: ANN401
+def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Git) -> None:
     """Every field of the schema, for all clusters and for one, in a change and in a dry run."""
     client = serve(caller(scope))
     wrong: list[str] = []
@@ -166,9 +155,10 @@ def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Any) -> None: 
         if path[0] == "spec":
             patches.append(({"spec": {"clusters": {"north": patch["spec"]}}}, ""))
             patches.append((patch["spec"], "?cluster=north"))
-        needed = Scope.WRITE if is_hours(path) else Scope.ADMIN
+        is_hours = path[0] == "spec" and ".".join(path[1:]) in HOUR_FIELDS
+        needed = Scope.WRITE if is_hours else Scope.ADMIN
         # A dry run may be asked by who reads, for what needs no more than `write`.
-        dry = Scope.READ if is_hours(path) else Scope.ADMIN
+        dry = Scope.READ if is_hours else Scope.ADMIN
         for each, query in patches:
             # `changed` is no value of most fields: that is found later, and said with 422.
             done = patched(client, each, query).status
@@ -181,67 +171,53 @@ def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Any) -> None: 
     assert wrong == []
 
 
-def json_of(change: Callable[[dict[str, Any]], object]) -> bytes:
-    """Return the policy as JSON with a change."""
-    policy = yaml.load(POLICY, yaml.CSafeLoader)
-    change(policy)
-    return json.dumps(policy).encode()
-
-
-def spec(**changed: object) -> bytes:
-    """Return a merge patch of the spec."""
-    return json.dumps({"spec": changed}).encode()
-
-
 ROOT = Path(__file__).parents[3]
 JSON = "application/json"
 IMAGE = "evil.example/x:1"
 ENDED = {"opens": "Mon 08:00", "closes": "Thu 17:00"}
-SPLIT = "x\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: evil}\n"
-METADATA = {"config.kubernetes.io/function": "exec: {}"}
 PINNED = {"actuator": {"image": "python:3.12.10-slim"}}
-TWO = [{"kind": "Kustomization", "names": ["apps", "flux-system"]}]
 # What is refused for the fields that it changes, whoever looks at how it is written.
-PATCHES: dict[str, bytes] = {
-    "an image": spec(actuator={"image": IMAGE}),
-    "with hours": spec(state="Open", actuator={"image": IMAGE}),
-    "a null": spec(actuator=None),
-    "the same again for a cluster": spec(clusters={"north": PINNED}),
-    "a merge key in JSON": spec(windows={"night": {"<<": {"cronJobs": {"open": "x"}}}}),
-    "an empty map": spec(hooks={}),
-    "an empty list": spec(released=[]),
-    "a target more": spec(targets=TWO),
-    "all windows, with their jobs": spec(windows={"week": None, "new": ENDED}),
-    "no map of windows": spec(windows=["week"]),
-    "a cluster more": spec(clusters={"west": {"windows": {"week": ENDED}}}),
-    "a cluster less": spec(clusters={"north": None}),
-    "no clusters": spec(clusters=None),
-    "a text for clusters": spec(clusters="north"),
-    "a list for a cluster": spec(clusters={"north": [1]}),
-    "clusters of a cluster": spec(clusters={"north": {"clusters": {"a": {"state": "Open"}}}}),
-    "no spec": b'{"spec": null}',
-    "a text for spec": b'{"spec": "x"}',
-    "an annotation": json.dumps({"metadata": {"annotations": METADATA}}).encode(),
-    "a number as text": b'{"metadata": {"labels": {"version": "1.10"}}}',
-    "a field that moves to a cluster": spec(
-        actuator=None, clusters=dict.fromkeys(("north", "south"), PINNED)
-    ),
-    "a field that moves from a cluster": spec(
-        interval="30m", clusters={"south": {"interval": None}}
-    ),
+PATCHES: dict[str, dict[str, Any]] = {
+    "an image": {"actuator": {"image": IMAGE}},
+    "with hours": {"state": "Open", "actuator": {"image": IMAGE}},
+    "a null": {"actuator": None},
+    "the same again for a cluster": {"clusters": {"north": PINNED}},
+    "a merge key in JSON": {"windows": {"night": {"<<": {"cronJobs": {"open": "x"}}}}},
+    "an empty map": {"hooks": {}},
+    "an empty list": {"released": []},
+    "all windows, with their jobs": {"windows": {"week": None, "new": ENDED}},
+    "no map of windows": {"windows": ["week"]},
+    "a cluster more": {"clusters": {"west": {"windows": {"week": ENDED}}}},
+    "a cluster less": {"clusters": {"north": None}},
+    "no clusters": {"clusters": None},
+    "a list for a cluster": {"clusters": {"north": [1]}},
+    "clusters of a cluster": {"clusters": {"north": {"clusters": {"a": {"state": "Open"}}}}},
+    "a field that moves to a cluster": {"actuator": None, "clusters": {"south": PINNED}},
+    "one that moves from a cluster": {"interval": "30m", "clusters": {"south": {"interval": None}}},
 }
-WHOLE: dict[str, bytes] = {
-    "a null for later": json_of(lambda it: it["spec"]["clusters"]["south"].update(hooks=None)),
-    "windows of a cluster": json_of(
-        lambda it: it["spec"]["clusters"]["south"].update(windows=None)
-    ),
-    "a whole document": json_of(lambda it: it["spec"].pop("actuator")),
+WHOLE: dict[str, dict[str, Any]] = {
+    "no spec": {"spec": None},
+    "an annotation": {"metadata": {"annotations": {"config.kubernetes.io/function": "exec: {}"}}},
+    "a number as text": {"metadata": {"labels": {"version": "1.10"}}},
 }
-REFUSED = {
-    **{name: ("PATCH", MERGE, body) for name, body in PATCHES.items()},
-    **{name: ("PUT", JSON, body) for name, body in WHOLE.items()},
+
+
+def document(name: str = "full", **changed: object) -> dict[str, Any]:
+    """Return the policy, with some fields of its spec changed."""
+    policy = yaml.load(POLICY, yaml.CSafeLoader)
+    policy["metadata"]["name"] = name
+    policy["spec"] |= changed
+    return dict(policy)
+
+
+REFUSED: dict[str, tuple[str, str, object]] = {
+    **{name: ("PATCH", MERGE, {"spec": patch}) for name, patch in PATCHES.items()},
+    **{name: ("PATCH", MERGE, patch) for name, patch in WHOLE.items()},
+    "a null for later": ("PUT", JSON, document(clusters={"south": {"hooks": None}})),
+    "a whole document": ("PUT", JSON, document(actuator={})),
     "a removal": ("DELETE", JSON, b""),
 }
+SPLIT = "x\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: evil}\n"
 
 
 def beyond_hours(text: str) -> Any:  # noqa: ANN401
@@ -262,7 +238,7 @@ def beyond_hours(text: str) -> Any:  # noqa: ANN401
 
 
 @pytest.mark.parametrize("way", mostly_slow(REFUSED, 4))
-def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Any) -> None:  # noqa: ANN401
+def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Git) -> None:
     """Whatever way it is asked for; `admin` would be let."""
     method, kind, body = REFUSED[way]
     sent = {"content_type": kind, "if_match": "*"}
@@ -277,31 +253,44 @@ def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Any) -> None: 
     assert serve(ADMIN).ask(method, PATH, body, **sent).status in (200, 422)
 
 
-def test_a_new_policy_takes_admin(serve: Serve, git: Any) -> None:  # noqa: ANN401
+def test_a_new_policy_takes_admin(serve: Serve, git: Git) -> None:
     """It has targets, an image and a namespace; in a dry run, too."""
-    body = json_of(lambda it: it["metadata"].update(name="new"))
-    sent = {"content_type": JSON, "if_none_match": "*"}
-    for scopes, status in (((Scope.READ, Scope.WRITE, Scope.OVERRIDE), 403), ((Scope.ADMIN,), 201)):
+    body, url = document("new"), "/policies/flux-system/new"
+    for scopes, dry, status in (
+        ((Scope.READ, Scope.WRITE, Scope.OVERRIDE), 403, 403),
+        ((Scope.ADMIN,), 200, 201),
+    ):
         client = serve(caller(*scopes))
-        url = "/policies/flux-system/new"
-        dry = client.ask("POST", f"{url}/preview", body, content_type=JSON)
-        assert dry.status == (403 if status == 403 else 200)
-        assert client.ask("PUT", url, body, **sent).status == status
+        assert client.ask("POST", f"{url}/preview", body).status == dry
+        assert client.ask("PUT", url, body, if_none_match="*").status == status
     assert git("rev-list", "--count", "HEAD").strip() == "2"
 
 
+@pytest.mark.parametrize("until", ["2999-01-01", "2032-01-01"])
+def test_an_override_ends_within_a_year(until: str, serve: Serve) -> None:
+    """As far away as `for` may reach, and no further."""
+    client = serve(ADMIN, at=datetime(2030, 12, 1, tzinfo=UTC))
+    url, body = f"{PATH}/overrides", {"state": "open", "reason": "fix"}
+    assert client.ask("POST", url, {**body, "for": "9999d"}).status == 400
+    refused = client.ask("POST", url, {**body, "until": until})
+    assert (refused.status, "by 2031-12-02T01:00+01:00" in refused.json()["detail"]) == (422, True)
+    assert client.ask("POST", url, {**body, "until": "2031-11-30"}).status == 201
+    sent = urlencode({**body, "until": until}).encode()
+    refused = client.ask("POST", f"/ui{PATH}/override", sent, content_type=FORM)
+    assert "must end by 2031-12-02" in refused.body.decode()
+
+
 @pytest.mark.parametrize(
-    ("body", "query"),
+    "patch",
     [
-        (spec(windows={"night": {"opens": "daily 21:00"}}), ""),
-        (spec(windows={"night": None}), ""),
-        (spec(windows={"new": ENDED}, freezes=None), ""),
-        (spec(state="Closed", timeZone="Europe/Paris", closesEarly="10m"), ""),
-        (spec(clusters={"north": {"state": "Closed"}, "south": {"windows": {"night": None}}}), ""),
-        (b'{"windows": {"week": {"closes": "Wed 12:00"}}, "overrides": null}', "?cluster=south"),
+        {"windows": {"night": {"opens": "daily 21:00"}}},
+        {"windows": {"night": None}},
+        {"windows": {"new": ENDED}, "freezes": None},
+        {"state": "Closed", "timeZone": "Europe/Paris", "closesEarly": "10m"},
+        {"clusters": {"north": {"state": "Closed"}, "south": {"windows": {"night": None}}}},
         # A name that looks like a path, and texts that look like more than a text.
         *(
-            (spec(windows={"night": {"description": text}}), "")
+            {"windows": {"night": {"description": text}}}
             for text in (
                 SPLIT,
                 SPLIT.replace("\n", "\u2028"),
@@ -314,14 +303,9 @@ def test_a_new_policy_takes_admin(serve: Serve, git: Any) -> None:  # noqa: ANN4
         ),
     ],
 )
-def test_hours_are_changed_with_write(
-    body: bytes,
-    query: str,
-    serve: Serve,
-    git: Any,  # noqa: ANN401
-) -> None:
+def test_hours_are_changed_with_write(patch: dict[str, Any], serve: Serve, git: Git) -> None:
     """And nothing else, as another reader of YAML has it."""
-    done = patched(serve(WRITER), body, query)
+    done = patched(serve(WRITER), {"spec": patch})
     assert done.status == 200, done.body
     assert done.json()["written"]
     after = git("show", "HEAD:clusters/full.yaml")
@@ -343,11 +327,7 @@ def test_hours_are_changed_with_write(
         {"requestedBy": {"actuator": IMAGE}},
     ],
 )
-def test_an_override_is_nothing_else(
-    wanted: dict[str, Any],
-    serve: Serve,
-    git: Any,  # noqa: ANN401
-) -> None:
+def test_an_override_is_nothing_else(wanted: dict[str, Any], serve: Serve, git: Git) -> None:
     """It is refused, or changes overrides alone."""
     body = {"state": "open", "for": "2h", "reason": "fix", "name": "x", **wanted}
     client = serve(caller(Scope.READ, Scope.OVERRIDE))
@@ -357,37 +337,21 @@ def test_an_override_is_nothing_else(
     assert beyond_hours(after) == beyond_hours(POLICY)
 
 
-@pytest.mark.parametrize("until", ["2999-01-01", "2999-12-31T23:59Z", "2032-01-01"])
-def test_an_override_ends_within_a_year(until: str, serve: Serve) -> None:
-    """As far away as `for` may reach, and no further."""
-    client = serve(ADMIN, at=datetime(2030, 12, 1, tzinfo=UTC))
-    url, body = f"{PATH}/overrides", {"state": "open", "reason": "fix"}
-    assert client.ask("POST", url, {**body, "for": "9999d"}).status == 400
-    refused = client.ask("POST", url, {**body, "until": until})
-    assert (refused.status, "by 2031-12-02T01:00+01:00" in refused.json()["detail"]) == (422, True)
-    assert client.ask("POST", url, {**body, "until": "2031-11-30"}).status == 201
-    sent = {"state": "open", "until": until, "reason": "fix"}
-    for action in ("/preview", ""):
-        body = urlencode(sent).encode()
-        refused = client.ask("POST", f"/ui{PATH}/override{action}", body, content_type=FORM)
-        assert "must end by 2031-12-02" in refused.body.decode()
-
-
-def test_an_anchor_of_the_file_carries_nothing(serve: Serve, git: Any, repository: Any) -> None:  # noqa: ANN401
+def test_an_anchor_of_the_file_carries_nothing(serve: Serve, git: Git, repository: Any) -> None:  # noqa: ANN401
     """A text of hours that an image is made of changes alone."""
     text = POLICY.replace("image: python:3.12.10-slim", "image: *image").replace(
         "duration: 2h", 'duration: 2h, description: &image "python:3.12.10-slim"'
     )
     (repository / "clusters/full.yaml").write_text(text)
     git("commit", "--quiet", "--all", "--message=anchor")
-    done = patched(serve(WRITER), spec(windows={"night": {"description": IMAGE}}))
+    done = patched(serve(WRITER), {"spec": {"windows": {"night": {"description": IMAGE}}}})
     assert done.status == 200
     after = yaml.load(git("show", "HEAD:clusters/full.yaml"), yaml.CSafeLoader)["spec"]
     assert after["windows"]["night"]["description"] == IMAGE
     assert after["actuator"]["image"] == "python:3.12.10-slim"
 
 
-def test_the_form_removes_no_more_than_hours(serve: Serve, git: Any) -> None:  # noqa: ANN401
+def test_the_form_removes_no_more_than_hours(serve: Serve, git: Git) -> None:
     """A window goes with its `cronJobs`: the form says what is missing."""
     client = serve(WRITER)
     page = html.unescape(client.ask("GET", f"/ui{PATH}/window?window=week").body.decode())
@@ -406,4 +370,4 @@ def test_a_proposal_takes_the_same_scope(serve: Serve, remote: Any) -> None:  # 
     """A pull request of code is opened for nobody who may change hours alone."""
     assert remote
     client = serve(WRITER, remote="origin", proposals=PullRequests(command="/bin/false"))
-    assert patched(client, spec(actuator={"image": IMAGE})).status == 403
+    assert patched(client, {"spec": {"actuator": {"image": IMAGE}}}).status == 403

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from krm_windows.service.policies import Place
 
 Serve = Any
@@ -23,14 +25,19 @@ def commit(repository: Path, git: Git, name: str, text: str) -> None:
     git("commit", "--quiet", "--message=more")
 
 
-def test_a_file_that_is_no_yaml_is_named(serve: Serve, repository: Path, git: Git) -> None:
+@pytest.mark.parametrize(
+    ("rest", "said"), [("  : [\n", "line 4"), ("", "*missing has no anchor")], ids=["yaml", "alias"]
+)
+def test_a_file_that_cannot_be_read_is_named(
+    rest: str, said: str, serve: Serve, repository: Path, git: Git
+) -> None:
     """With what is wrong in it; the others are served."""
-    commit(repository, git, "broken.yaml", DOUBTFUL + "  : [\n")
+    commit(repository, git, "broken.yaml", DOUBTFUL + rest)
     found = serve().ask("GET", "/policies").json()
     assert [each["name"] for each in found["policies"]] == ["week"]
     [unreadable] = found["unreadable"]
     assert unreadable["file"] == "clusters/broken.yaml"
-    assert "line 4" in unreadable["detail"]
+    assert said in unreadable["detail"]
 
 
 def test_a_mapping_that_is_no_object_loses_no_policy(
@@ -45,18 +52,6 @@ def test_a_mapping_that_is_no_object_loses_no_policy(
     found = serve().ask("GET", "/policies").json()
     assert found["unreadable"] == []
     assert len(found["policies"]) == len(others) + 1
-
-
-def test_a_policy_that_cannot_be_read_as_a_whole_is_listed_as_a_file(
-    serve: Serve, repository: Path, git: Git
-) -> None:
-    """With what is wrong; the other policies are served."""
-    commit(repository, git, "doubtful.yaml", DOUBTFUL)
-    found = serve().ask("GET", "/policies").json()
-    assert [each["name"] for each in found["policies"]] == ["week"]
-    [unreadable] = found["unreadable"]
-    assert unreadable["file"] == "clusters/doubtful.yaml"
-    assert "*missing has no anchor" in unreadable["detail"]
 
 
 def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) -> None:

@@ -12,7 +12,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_program import RemoteError
+
+Serve = Any
 
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -21,7 +24,6 @@ Git = Callable[..., str]
 
 
 def at(place: Path, *arguments: str) -> str:
-    """Run Git elsewhere."""
     command = ["git", "-C", str(place), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -48,7 +50,6 @@ def push(other: Path, file: str, content: str) -> str:
 
 
 def patch(client: Client, closes: str) -> Any:  # noqa: ANN401 - an answer
-    """Change when the policy closes."""
     tag = client.ask("GET", POLICY).tag
     body = {"spec": {"windows": {"week": {"closes": closes}}}}
     return client.ask("PATCH", POLICY, body, if_match=tag, content_type=MERGE)
@@ -61,7 +62,7 @@ def is_clean(git: Git, remote: Path) -> bool:
     )
 
 
-def test_a_change_is_pushed(serve: Any, git: Git, remote: Path) -> None:  # noqa: ANN401
+def test_a_change_is_pushed(serve: Serve, git: Git, remote: Path) -> None:
     """The remote has the commit when the caller has the answer."""
     done = patch(serve(remote="origin"), "Fri 12:00")
     assert done.status == 200
@@ -73,11 +74,7 @@ def test_a_change_is_pushed(serve: Any, git: Git, remote: Path) -> None:  # noqa
     assert (again.json()["commit"], again.json()["missing"]) == (None, [])
 
 
-def test_what_the_remote_refuses_never_happened(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-) -> None:
+def test_what_the_remote_refuses_never_happened(serve: Serve, git: Git, remote: Path) -> None:
     """The branch stays, and the next one is tried anew."""
     hook = remote / "hooks/pre-receive"
     hook.write_text("#!/bin/sh\necho no changes in December >&2\nexit 1\n")
@@ -93,20 +90,8 @@ def test_what_the_remote_refuses_never_happened(
     assert patch(client, "Fri 12:00").status == 200
 
 
-def test_a_remote_out_of_reach(serve: Any, git: Git, remote: Path) -> None:  # noqa: ANN401
-    """Is no reason to change anything here."""
-    remote.rename(remote.with_name("gone"))
-    assert patch(serve(remote="origin"), "Fri 12:00").status == 502
-    assert git("rev-list", "--count", "main").strip() == "1"
-    assert git("status", "--porcelain") == ""
-
-
 def test_a_remote_that_moved_elsewhere_is_built_upon(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    other: Path,
-    repository: Path,
+    serve: Serve, git: Git, remote: Path, other: Path, repository: Path
 ) -> None:
     """The file itself is the same there: the change comes after theirs."""
     client = serve(remote="origin")
@@ -119,10 +104,7 @@ def test_a_remote_that_moved_elsewhere_is_built_upon(
 
 
 def test_a_file_that_changed_at_the_remote_is_a_conflict(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    other: Path,
+    serve: Serve, git: Git, remote: Path, other: Path
 ) -> None:
     """What they wrote is not lost, and is what is read next."""
     client = serve(remote="origin")
@@ -137,11 +119,7 @@ def test_a_file_that_changed_at_the_remote_is_a_conflict(
 
 
 def test_branches_that_went_apart_are_left(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    other: Path,
-    repository: Path,
+    serve: Serve, git: Git, remote: Path, other: Path, repository: Path
 ) -> None:
     """Which of the two is right is for a person to say."""
     assert remote
@@ -158,10 +136,7 @@ def test_branches_that_went_apart_are_left(
 
 
 def test_what_comes_at_the_remote_is_taken_over(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    other: Path,
+    serve: Serve, git: Git, remote: Path, other: Path
 ) -> None:
     """With the files that come, change and go."""
     client = serve(remote="origin")
@@ -174,14 +149,9 @@ def test_what_comes_at_the_remote_is_taken_over(
 
 
 def test_a_pull_request_changes_nothing(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    tmp_path: Path,
+    serve: Serve, git: Git, remote: Path, tmp_path: Path
 ) -> None:
     """It is proposed on a branch of its own, with the address that the program printed."""
-    from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
-
     program = tmp_path / "propose"
     program.write_text(
         f'#!{sys.executable}\nimport sys\nprint("https://forge.test/1?" + sys.argv[1])\n'
@@ -204,14 +174,12 @@ def test_a_pull_request_changes_nothing(
 @pytest.mark.parametrize("way", ["program", "token", "disk", "bug"])
 def test_a_pull_request_that_fails_leaves_no_branch(
     way: str,
-    serve: Any,  # noqa: ANN401
+    serve: Serve,
     remote: Path,
     tool: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever the reason is: nobody would look at it."""
-    from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
-
     gone = remote / "gone"
     gone.write_text("secret")
     ways = {
@@ -234,14 +202,9 @@ def test_a_pull_request_that_fails_leaves_no_branch(
 
 
 def test_a_key_is_known_of_what_was_proposed(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    tool: Callable[[str], Path],
+    serve: Serve, git: Git, remote: Path, tool: Callable[[str], Path]
 ) -> None:
     """After a restart, too: one pull request, which is proposed until it is merged."""
-    from krm_windows.service.proposals import PullRequests  # noqa: PLC0415
-
     assert git
     body = {"state": "open", "for": "2h", "reason": "fix"}
     answers = []
@@ -261,14 +224,9 @@ def test_a_key_is_known_of_what_was_proposed(
 
 
 def test_a_forge_is_asked_for_a_pull_request(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    remote: Path,
-    tmp_path: Path,
+    serve: Serve, git: Git, remote: Path, tmp_path: Path
 ) -> None:
     """As GitHub and Gitea take it; what it answers is passed on, and its token is not."""
-    from krm_windows.service import proposals  # noqa: PLC0415
-
     assert git
     asked: list[tuple[str, str, Any]] = []
 
@@ -290,7 +248,7 @@ def test_a_forge_is_asked_for_a_pull_request(
         thread.start()
         try:
             address = f"http://127.0.0.1:{server.server_port}/repos/acme/fleet"
-            forge = proposals.PullRequests(url=address, tokenFile=tmp_path / "token")
+            forge = PullRequests(url=address, tokenFile=tmp_path / "token")
             client = serve(remote="origin", proposals=forge)
             done = patch(client, "Fri 12:00")
             refused = patch(client, "Fri 13:00")
@@ -308,11 +266,11 @@ def test_a_forge_is_asked_for_a_pull_request(
     assert len(at(remote, "branch", "--list").splitlines()) == 2
 
 
-def test_a_remote_that_cannot_be_reached_is_said(
-    serve: Any,  # noqa: ANN401
-    remote: Path,
-) -> None:
+def test_a_remote_that_cannot_be_reached_is_said(serve: Serve, git: Git, remote: Path) -> None:
     """To who asks whether it is ready, and in a metric; it still answers, and so it is ready."""
+    client = serve()
+    assert "remote" not in client.ask("GET", "/readyz").json()
+    assert b"remote" not in client.ask("GET", "/metrics").body
     client = serve(remote="origin")
     metric = "krm_windows_remote_reached"
 
@@ -332,13 +290,10 @@ def test_a_remote_that_cannot_be_reached_is_said(
     # Its address is for nobody without a token.
     assert b"remote.git" not in client.ask("GET", "/readyz").body
     assert client.ask("GET", f"{POLICY}/state").status == 200
+    # It is no reason to change anything here.
+    assert patch(client, "Fri 12:00").status == 502
+    assert git("rev-list", "--count", "main").strip() == "1"
+    assert git("status", "--porcelain") == ""
     away.rename(remote)
     client.windows.fetch()
     assert said() == (200, "Reached", f"{metric} 1.0")
-
-
-def test_without_a_remote_nothing_is_said_of_one(serve: Any) -> None:  # noqa: ANN401
-    """Neither that it is reached nor that it is not."""
-    client = serve()
-    assert "remote" not in client.ask("GET", "/readyz").json()
-    assert b"remote" not in client.ask("GET", "/metrics").body

@@ -1,7 +1,7 @@
 """What was rendered of a policy is rendered again in the commit that changes it."""
 
 import json
-import subprocess
+from contextlib import chdir
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from effort import mostly_slow
 
-from krm_windows.cli import rendered
+from krm_windows.cli import main, rendered
 
 POLICY_PATH = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -21,18 +21,20 @@ kind: Kustomization
 metadata: {name: apps, namespace: flux-system}
 spec: {interval: 10m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: fleet}}
 """
-Serve = Any
+Client = Any
 Git = Any
+Render = Any
+Serve = Any
 
 
 @pytest.fixture
-def render(repository: Path, git: Git, function: Path) -> Any:  # noqa: ANN401
+def render(repository: Path, git: Git) -> Render:
     """Render with the command, as a person does, and commit it."""
     (repository / "clusters/apps.yaml").write_text(APPS)
 
     def run(output: str, *options: str) -> None:
-        command = [function, "render", "clusters/week.yaml", "--output-dir", output, *options]
-        subprocess.run(command, cwd=repository, check=True, capture_output=True)
+        with chdir(repository):
+            assert main(["render", "clusters/week.yaml", "--output-dir", output, *options]) == 0
         git("add", ".")
         git("commit", "--quiet", "--allow-empty", "--message=render")
 
@@ -44,11 +46,16 @@ def changed(git: Git) -> list[str]:
     return git("show", "--name-only", "--no-renames", "--format=", "HEAD").split()
 
 
-def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+def patch(client: Client, body: object, query: str = "") -> Any:  # noqa: ANN401 - an answer
+    """Change the policy, whatever version there is."""
+    return client.ask("PATCH", f"{POLICY_PATH}{query}", body, if_match="*", content_type=MERGE)
+
+
+def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Render) -> None:
     """One commit has both, the tree is clean, and `render` finds nothing to write after it."""
     render("clusters/windows", "--resources", "clusters")
     client = serve(renew=rendered.renew)
-    done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
+    done = patch(client, FRIDAY)
     assert done.status == 200
     paths = changed(git)
     assert "clusters/week.yaml" in paths
@@ -60,24 +67,15 @@ def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Any) -> 
 
 
 @pytest.mark.slow
-def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Render) -> None:
     """What one cluster's patch changes is rendered for that cluster alone."""
     for cluster in ("north", "south"):
         render(f"rendered/{cluster}", "--cluster", cluster)
     client = serve(renew=rendered.renew)
     later = {"windows": {"week": {"closes": "Fri 12:00"}}}
-    target = f"{POLICY_PATH}?cluster=south"
-    assert client.ask("PATCH", target, later, if_match="*", content_type=MERGE).status == 200
+    assert patch(client, later, "?cluster=south").status == 200
     folders = {path.rpartition("/")[0] for path in changed(git)}
     assert folders == {"clusters", "rendered/south"}
-
-
-def test_an_override_is_rendered_too(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
-    """It is in the timetable that the gate reads."""
-    render("clusters/windows")
-    client = serve(renew=rendered.renew)
-    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
-    assert "clusters/windows/configmap_week-gate.yaml" in changed(git)
 
 
 LAYOUTS = {
@@ -87,19 +85,13 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", mostly_slow(LAYOUTS.values(), every=3), ids=LAYOUTS)
-def test_in_every_layout(
-    serve: Serve,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    layout: tuple[str, ...],
-) -> None:
+def test_in_every_layout(serve: Serve, git: Git, render: Render, layout: tuple[str, ...]) -> None:
     """What was rendered says how; `render --check` finds nothing after a change."""
     render(*layout)
     client = serve(renew=rendered.renew)
     assert stale(client) == [False]
     one = "?file=clusters/week.yaml"
-    target = f"{POLICY_PATH}{one}"
-    done = client.ask("PATCH", target, FRIDAY, if_match="*", content_type=MERGE)
+    done = patch(client, FRIDAY, one)
     assert done.status == 200, done.body
     assert done.json()["missing"] == ["push", "reconcile"]
     [directory] = done.json()["rendered"]
@@ -117,24 +109,21 @@ def test_in_every_layout(
     render(*layout, "--check")
 
 
-def stale(client: Any) -> list[bool | None]:  # noqa: ANN401
+def stale(client: Client) -> list[bool | None]:
     """Say of each directory whether it is out of date."""
     answer = client.ask("GET", f"{POLICY_PATH}/rendered?file=clusters/week.yaml").json()
     assert answer["inCluster"] is None
     return [each["stale"] for each in answer["rendered"]]
 
 
-def page(client: Any, query: str = "") -> str:  # noqa: ANN401
+def page(client: Client, query: str = "") -> str:
     """Return the page of the policy as it is read."""
     text = client.ask("GET", f"/ui{POLICY_PATH}?file=clusters/week.yaml{query}").body.decode()
     return unescape(text)
 
 
 def test_what_is_stale_or_unknown_is_said(
-    serve: Serve,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    repository: Path,
+    serve: Serve, git: Git, render: Render, repository: Path
 ) -> None:
     """And never taken for current: by hand, the policy was changed, or what it was made of."""
     render("clusters/windows", "--resources", "clusters")
@@ -150,11 +139,11 @@ def test_what_is_stale_or_unknown_is_said(
     assert "run krm-windows render clusters/week.yaml" in text
     assert stale(client) == [True]
     # A change that is there already renders it.
-    done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).json()
+    done = patch(client, FRIDAY).json()
     assert (done["commit"] is None, done["missing"]) == (False, ["push", "reconcile"])
     assert "clusters/week.yaml" not in changed(git)
     assert stale(client) == [False]
-    again = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).json()
+    again = patch(client, FRIDAY).json()
     assert (again["commit"], again["missing"]) == (None, [])
     assert [each["stale"] for each in again["rendered"]] == [False]
     (repository / "clusters/apps.yaml").write_text("kind: [")
@@ -166,11 +155,7 @@ def test_what_is_stale_or_unknown_is_said(
 
 
 def test_who_moves_the_branch_meanwhile_has_it_rendered_anew(
-    serve: Serve,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    repository: Path,
-    tmp_path: Path,
+    serve: Serve, git: Git, render: Render, repository: Path, tmp_path: Path
 ) -> None:
     """The commit is made on top of theirs, and has what is rendered from it."""
     render("clusters/windows", "--resources", "clusters")
@@ -192,51 +177,37 @@ def test_who_moves_the_branch_meanwhile_has_it_rendered_anew(
 def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git) -> None:
     """To render it first is for a person."""
     client = serve(renew=rendered.renew)
-    assert client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).status == 200
+    assert patch(client, FRIDAY).status == 200
     assert changed(git) == ["clusters/week.yaml"]
     assert "not rendered: no directory of this repository" in page(client, "&check=rendered")
     assert stale(client) == []
 
 
-def test_what_does_not_say_how_it_was_rendered_would_not_follow(
-    serve: Serve,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    repository: Path,
-) -> None:
-    """So nothing is written: whoever asked would take the window to be open."""
-    render("clusters/windows")
-    file = repository / "clusters/windows/kustomization.yaml"
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
-    git("commit", "--quiet", "--all", "--message=as an earlier version")
-    answer = serve(renew=rendered.renew).ask("POST", f"{POLICY_PATH}/overrides", OPEN)
-    assert answer.status == 409
-    assert "says how the windows" in answer.json()["detail"]
-
-
 @pytest.mark.parametrize(
     "words",
     [
+        None,
         "krm-windows render ../../clusters/week.yaml --output-dir ../../../out",
         "krm-windows render ../../clusters/week.yaml --output-dir . --resources /etc",
         "rm -rf ../../clusters/week.yaml --output-dir .",
     ],
 )
 def test_a_line_runs_nothing_else(
-    serve: Serve,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    repository: Path,
-    words: str,
+    serve: Serve, git: Git, render: Render, repository: Path, words: str | None
 ) -> None:
-    """It comes from the repository, which may be anybody's; nor is it passed over."""
+    """It comes from the repository, which may be anybody's; nor is it passed over.
+
+    Without one nothing is written: whoever asked would take the window to be open.
+    """
     render("clusters/windows")
     file = repository / "clusters/windows/kustomization.yaml"
     lines = file.read_text().splitlines()
-    file.write_text("\n".join([lines[0], f"# krm-windows.dev/rendered-by: {words}", *lines[2:]]))
+    said = [] if words is None else [f"# krm-windows.dev/rendered-by: {words}", *lines[2:]]
+    file.write_text("\n".join([lines[0], *said, ""]))
     git("commit", "--quiet", "--all", "--message=hostile")
     answer = serve(renew=rendered.renew).ask("POST", f"{POLICY_PATH}/overrides", OPEN)
     assert answer.status == 409
+    assert words or "says how the windows" in answer.json()["detail"]
     assert git("status", "--porcelain") == ""
     assert not (repository.parent / "out").exists()
 
@@ -244,7 +215,7 @@ def test_a_line_runs_nothing_else(
 def test_a_link_leads_nowhere(
     serve: Serve,
     git: Git,
-    render: Any,  # noqa: ANN401
+    render: Render,
     repository: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -260,37 +231,24 @@ def test_a_link_leads_nowhere(
     assert b"secret" not in answer.body
 
 
-def test_a_policy_that_is_rendered_is_not_removed(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
-    """What it shut would stay shut."""
+def test_what_would_stay_shut_is_not_written(serve: Serve, git: Git, render: Render) -> None:
+    """A policy that is rendered is not removed, and no target dropped while it may be shut."""
     render("clusters/windows")
     head = git("rev-parse", "HEAD")
     client = serve(renew=rendered.renew)
     answer = client.ask("DELETE", POLICY_PATH, if_match="*")
     assert answer.status == 409
     assert "clusters/windows" in answer.json()["detail"]
-    assert git("rev-parse", "HEAD") == head
-
-
-def test_what_cannot_be_rendered_is_not_written(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
-    """A target that would be dropped while it is shut would stay suspended."""
-    render("clusters/windows")
-    head = git("rev-parse", "HEAD")
-    client = serve(renew=rendered.renew)
     other = {"spec": {"targets": [{"kind": "Kustomization", "names": ["other"]}]}}
-    answer = client.ask("PATCH", POLICY_PATH, other, if_match="*", content_type=MERGE)
-    assert answer.status == 422
+    assert patch(client, other).status == 422
     assert git("rev-parse", "HEAD") == head
 
 
 def closing_early(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
     """Let the policy close as early as its target needs, which has a timeout in each directory."""
     path = repository / "clusters/week.yaml"
-    path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
-    commit_timeouts(repository, git, timeouts)
-
-
-def commit_timeouts(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
-    """Write the target into directories."""
+    if "closesEarly" not in path.read_text():
+        path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
     for directory, timeout in timeouts.items():
         file = repository / directory / "apps.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -299,7 +257,17 @@ def commit_timeouts(repository: Path, git: Git, timeouts: dict[str, str]) -> Non
     git("commit", "--quiet", "--message=timeouts")
 
 
-def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
+# A kustomization beside the target that gives it ten minutes more.
+OVERLAY = """\
+resources: [apps.yaml]
+patches:
+- target: {kind: Kustomization}
+  patch: |
+    - {op: replace, path: /spec/timeout, value: 30m}
+"""
+
+
+def closes(client: Client, cluster: str) -> list[str]:
     """Return when a cluster closes in a week, as the calendar says; `state` says the same."""
     target = f"{POLICY_PATH}/calendar?cluster={cluster}&from=2026-12-14"
     answer = client.ask("GET", target)
@@ -311,44 +279,30 @@ def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
     return found
 
 
-def overlay(repository: Path) -> None:
-    """Have a kustomization beside the target give it ten minutes more."""
-    (repository / "clusters/kustomization.yaml").write_text("""\
-resources: [apps.yaml]
-patches:
-- target: {kind: Kustomization}
-  patch: |
-    - {op: replace, path: /spec/timeout, value: 30m}
-""")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("patched", [False, True])
-def test_hours_end_as_early_as_targets_need(  # noqa: PLR0913, PLR0917 - fixtures
-    serve: Serve,
-    repository: Path,
-    git: Git,
-    function: Path,
-    render: Any,  # noqa: ANN401
-    patched: bool,  # noqa: FBT001
+def test_hours_end_as_early_as_targets_need(
+    serve: Serve, repository: Path, git: Git, render: Render, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the command says with the same resources; a commit of a timeout alone moves them."""
-    if patched:
-        overlay(repository)
     closing_early(repository, git, {"clusters": "20m"})
     render("clusters/windows", "--resources", "clusters")
     client = serve(renew=rendered.renew)
-    assert closes(client, "north") == [f"2026-12-17T16:{30 if patched else 40}:00+01:00"]
+    assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
     options = ("--resources", "clusters", "--cluster", "north", "--from", "2026-12-14")
-    command = [function, "calendar", "clusters/week.yaml", *options, "-o", "json"]
     git("checkout", "--quiet", "main")
-    done = subprocess.run(command, cwd=repository, check=True, capture_output=True)
+    capsys.readouterr()
+    with chdir(repository):
+        assert main(["calendar", "clusters/week.yaml", *options, "-o", "json"]) == 0
     target = f"{POLICY_PATH}/calendar?cluster=north&from=2026-12-14"
-    assert json.loads(done.stdout) == client.ask("GET", target).json()
-    if not patched:
-        commit_timeouts(repository, git, {"clusters": "40m"})
-        client.windows.refresh()
-        assert closes(client, "north") == ["2026-12-17T16:20:00+01:00"]
+    assert json.loads(capsys.readouterr().out) == client.ask("GET", target).json()
+    closing_early(repository, git, {"clusters": "40m"})
+    client.windows.refresh()
+    assert closes(client, "north") == ["2026-12-17T16:20:00+01:00"]
+    (repository / "clusters/kustomization.yaml").write_text(OVERLAY)
+    git("add", ".")
+    git("commit", "--quiet", "--message=overlay")
+    client.windows.refresh()
+    assert closes(client, "north") == ["2026-12-17T16:30:00+01:00"]
     assert client.ask("GET", "/fleet").status == 200
     page = client.ask("GET", f"/ui{POLICY_PATH}", accept="text/html")
     assert (page.status, b"timeout-unknown" in page.body) == (200, False)
@@ -368,11 +322,7 @@ LAYOUTS_APART = {
 
 @pytest.mark.parametrize("layout", mostly_slow(LAYOUTS_APART.values(), every=2), ids=LAYOUTS_APART)
 def test_each_cluster_has_its_own_targets(
-    serve: Serve,
-    repository: Path,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    layout: list[tuple[str, ...]],
+    serve: Serve, repository: Path, git: Git, render: Render, layout: list[tuple[str, ...]]
 ) -> None:
     """Where each was rendered with its own; for none in particular, it is not known which."""
     closing_early(repository, git, {"apps/north": "20m", "apps/south": "50m"})
@@ -384,34 +334,32 @@ def test_each_cluster_has_its_own_targets(
         assert closes(client, "south") == ["2026-12-17T16:10:00+01:00"]
     assert client.ask("GET", f"{POLICY_PATH}/state").status == 409
     assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
-    done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
+    done = patch(client, FRIDAY)
     assert done.status == 200, done.body
     client.windows.refresh()
     assert closes(client, "south") == ["2026-12-18T11:10:00+01:00"]
 
 
-@pytest.mark.parametrize("broken", [False, True])
 def test_hours_that_nobody_knows_are_not_said(
-    serve: Serve,
-    repository: Path,
-    git: Git,
-    render: Any,  # noqa: ANN401
-    broken: bool,  # noqa: FBT001
+    serve: Serve, repository: Path, git: Git, render: Render
 ) -> None:
     """An answer would call open what is about to close."""
-    if broken:
-        render("clusters/windows", "--resources", "clusters")
-        (repository / "clusters/broken.yaml").write_text("a: [\n")
     closing_early(repository, git, {"clusters": "20m"})
-    client = serve(renew=rendered.renew)
-    for what in ("state", "calendar"):
-        answer = client.ask("GET", f"{POLICY_PATH}/{what}?cluster=north")
-        assert answer.status == 409
-        said = answer.json()
-        if broken:
-            assert said["detail"].startswith("clusters/broken.yaml:")
-        else:
-            assert [each["rule"] for each in said["findings"]] == ["timeout-unknown"]
+
+    def said(client: Client) -> list[Any]:
+        targets = [f"{POLICY_PATH}/{what}?cluster=north" for what in ("state", "calendar")]
+        answers = [client.ask("GET", target) for target in targets]
+        assert [answer.status for answer in answers] == [409, 409]
+        return [answer.json() for answer in answers]
+
+    for answer in said(serve(renew=rendered.renew)):
+        assert [each["rule"] for each in answer["findings"]] == ["timeout-unknown"]
+    render("clusters/windows", "--resources", "clusters")
+    (repository / "clusters/broken.yaml").write_text("a: [\n")
+    git("add", ".")
+    git("commit", "--quiet", "--message=broken")
+    for answer in said(serve(renew=rendered.renew)):
+        assert answer["detail"].startswith("clusters/broken.yaml:")
 
 
 def test_a_target_that_another_policy_gates_is_given_up(
@@ -427,10 +375,10 @@ def test_a_target_that_another_policy_gates_is_given_up(
     git("commit", "--quiet", "--message=both")
     client = serve(renew=rendered.renew)
     give_up = {"spec": {"targets": [{"kind": "Kustomization", "names": ["apps"]}]}}
-    done = client.ask("PATCH", POLICY_PATH, give_up, if_match="*", content_type=MERGE)
+    done = patch(client, give_up)
     rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
     assert (done.status, rules) == (422, {"target-dropped"})
     (repository / "clusters/other.yaml").write_text(other)
     git("commit", "--quiet", "--all", "--message=north, too")
-    done = client.ask("PATCH", POLICY_PATH, give_up, if_match="*", content_type=MERGE)
+    done = patch(client, give_up)
     assert done.status == 200

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jwt
 import pytest
+from effort import crossed
 
 from krm_windows.service import keys, proposals
 from krm_windows.service.keys import Keys, UnreachableError
@@ -70,7 +71,7 @@ WAYS = (_propose, _discover)
 
 
 @pytest.mark.parametrize("ask", WAYS)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [302, 307])
 def test_a_redirect_is_not_followed(ask: Ask, status: int, tmp_path: Path) -> None:
     """It would take the token, or what is believed, to another host."""
     with (
@@ -82,9 +83,11 @@ def test_a_redirect_is_not_followed(ask: Ask, status: int, tmp_path: Path) -> No
     assert elsewhere == []
 
 
+BODIES = [b"{}", b"", b"<html>", b"[" * 9999, b'["a"]', b"\xff"]
+
+
 @pytest.mark.parametrize("ask", WAYS)
-@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422, 429, 500, 503])
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[" * 9999, b'["a"]', b"{}", b"\xff"])
+@pytest.mark.parametrize(("status", "body"), crossed([200, 401, 422, 429, 503], BODIES))
 def test_an_answer_of_another_kind_is_no_answer(
     ask: Ask, status: int, body: bytes, tmp_path: Path
 ) -> None:

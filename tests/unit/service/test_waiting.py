@@ -12,6 +12,8 @@ import pytest
 from krm_windows.service import waiting
 from krm_windows.service.settings import Clusters
 
+Client = Any
+
 Git = Callable[..., str]
 Serve = Any
 PENDING = "/policies/flux-system/week/pending"
@@ -62,7 +64,7 @@ def flux(commit: Callable[..., str]) -> Callable[..., str]:
     return commit
 
 
-def asked(client: Any, target: str = f"{PENDING}?cluster=north") -> Any:  # noqa: ANN401
+def asked(client: Client, target: str = f"{PENDING}?cluster=north") -> Any:  # noqa: ANN401
     """Ask what waits."""
     answer = client.ask("GET", target)
     assert answer.status == 200, answer.body

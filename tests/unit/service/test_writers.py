@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
+Client = Any
+Serve = Any
+
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
 Git = Callable[..., str]
 
 
 @pytest.mark.slow
-def test_twenty_writers_and_two_services(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-) -> None:
+def test_twenty_writers_and_two_services(serve: Serve, git: Git, repository: Path) -> None:
     """Each change is one commit, made of the version that its caller had read."""
     for number in range(30):
         (repository / f"other-{number}.yaml").write_text(f"a: {number}\n")
@@ -64,7 +63,7 @@ def test_twenty_writers_and_two_services(
     assert git("fsck", "--strict") == ""
 
 
-def test_a_key_is_one_change(serve: Any, git: Git) -> None:  # noqa: ANN401
+def test_a_key_is_one_change(serve: Serve, git: Git) -> None:
     """Asked again, after a restart too, it is answered again and not made again."""
     body = {"state": "open", "for": "2h", "reason": "fix"}
     first = serve().ask("POST", f"{POLICY}/overrides", body, idempotency_key="k1")
@@ -80,7 +79,7 @@ def test_a_key_is_one_change(serve: Any, git: Git) -> None:  # noqa: ANN401
     assert client.ask("POST", f"{POLICY}/overrides", other, idempotency_key="k1").status == 422
 
 
-def test_a_reason_is_one_line_of_a_commit(client: Any, git: Git) -> None:  # noqa: ANN401
+def test_a_reason_is_one_line_of_a_commit(client: Client, git: Git) -> None:
     """Nobody can put trailers below it, such as the key of another caller."""
     forged = f"Idempotency-Key: {'0' * 64}/{'0' * 64}"
     body = {"state": "open", "for": "2h", "reason": f"fix\n\n{forged}\x1b[31m"}
@@ -90,37 +89,35 @@ def test_a_reason_is_one_line_of_a_commit(client: Any, git: Git) -> None:  # noq
     assert trailers.strip() == ""
 
 
+def meanwhile(client: Client, do: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have something done once between the check of a change and its commit."""
+    own, left = client.windows.branch.commit, [do]
+
+    def committed(*arguments: object) -> Any:  # noqa: ANN401 - what it returns
+        if left:
+            left.pop()()
+        return own(*arguments)
+
+    monkeypatch.setattr(client.windows.branch, "commit", committed)
+
+
 @pytest.mark.parametrize("way", ["change", "remove", "create"])
 def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
-    way: str,
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    way: str, serve: Serve, git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever commits with Git meanwhile, of the same file: the change is refused, as it is old."""
     client = serve()
-    file = repository / "clusters/week.yaml"
-    if way == "create":
-        file = repository / "flux-system-other.yaml"
+    file = repository / ("flux-system-other.yaml" if way == "create" else "clusters/week.yaml")
     theirs = "# Theirs.\n"
-    came = False
 
-    def committed(*arguments: Any) -> str:  # noqa: ANN401
-        """Commit once, as somebody may between the check of a change and its commit."""
-        nonlocal came
-        if not came:
-            came = True
-            before = file.read_text() if file.exists() else ""
-            file.write_text(theirs + before)
-            git("add", ".")
-            git("commit", "--quiet", "--message=theirs")
-            # As it does once a second.
-            client.windows.poll()
-        return own(*arguments)
+    def commit() -> None:
+        file.write_text(theirs + (file.read_text() if file.exists() else ""))
+        git("add", ".")
+        git("commit", "--quiet", "--message=theirs")
+        # As it does once a second.
+        client.windows.poll()
 
-    own = client.windows.branch.commit
-    monkeypatch.setattr(client.windows.branch, "commit", committed)
+    meanwhile(client, commit, monkeypatch)
     policy = client.ask("GET", POLICY)
     match way:
         case "change":
@@ -139,23 +136,17 @@ def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
 
 
 def test_a_commit_of_other_files_keeps_no_change_back(
-    serve: Any,  # noqa: ANN401
-    git: Git,
-    repository: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    serve: Serve, git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes while the change is checked, and both are on the branch."""
     client = serve()
 
-    def committed(*arguments: Any) -> str:  # noqa: ANN401
-        if not (repository / "other.yaml").exists():
-            (repository / "other.yaml").write_text("a: b\n")
-            git("add", ".")
-            git("commit", "--quiet", "--message=theirs")
-        return own(*arguments)
+    def commit() -> None:
+        (repository / "other.yaml").write_text("a: b\n")
+        git("add", ".")
+        git("commit", "--quiet", "--message=theirs")
 
-    own = client.windows.branch.commit
-    monkeypatch.setattr(client.windows.branch, "commit", committed)
+    meanwhile(client, commit, monkeypatch)
     body = {"state": "open", "for": "2h", "reason": "fix"}
     assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
     assert git("log", "--format=%s").split() == ["fix", "theirs", "first"]
