@@ -1,17 +1,35 @@
-"""axe-core, run on the page that a browser shows."""
+"""Screens that a page is looked at on, and axe-core, run on the page that a browser shows."""
 
 from pathlib import Path
 
 from conftest import lacking
 from selenium.webdriver import Chrome
 
-_ROOT = Path(__file__).resolve().parents[1]
-_AXE = _ROOT / ".cache/npm/node_modules/axe-core/axe.min.js"
+_AXE = Path(__file__).resolve().parents[1] / ".cache/npm/node_modules/axe-core/axe.min.js"
 _RUN = "const done = arguments[0]; axe.run().then((found) => done(found))"
+WHITE = "rgb(255, 255, 255)"
 
 
-def accessible(browser: Chrome) -> tuple[list[tuple[str, list[str]]], int]:
-    """Return the rules that the page breaks, each with the elements, and how many it keeps."""
+def screen(browser: Chrome, width: int) -> None:
+    """Have a screen of a width; a narrow one is that of a phone."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def prefer(browser: Chrome, scheme: str, media: str = "screen") -> None:
+    """Prefer light or dark, on the screen or on paper."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+
+
+def paper(browser: Chrome) -> str:
+    """Return the color behind everything."""
+    return str(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+
+
+def assert_accessible(browser: Chrome, width: int, name: str = "") -> None:
+    """Say that no rule of axe-core is broken (WCAG 2.2 A and AA), and nothing wider than that."""
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width, name
     if not _AXE.exists():
         lacking("axe-core is not here (.ci/setup fetches it)")
     browser.execute_script(_AXE.read_text())
@@ -19,4 +37,4 @@ def accessible(browser: Chrome) -> tuple[list[tuple[str, list[str]]], int]:
     broken = [
         (each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]
     ]
-    return broken, len(found["passes"])
+    assert (broken, len(found["passes"]) > 15) == ([], True), name

@@ -90,12 +90,10 @@ class Answer:
 
     @cached_property
     def document(self) -> dict[str, object]:
-        """The ResourceList that was written."""
         return yaml.load(self.out, TextLoader)  # noqa: S506 - a safe loader with fewer types
 
     @property
     def items(self) -> list[dict[str, object]]:
-        """The items that were written."""
         return self.document["items"]
 
     @cached_property
@@ -112,11 +110,9 @@ class Answer:
 
     @property
     def rules(self) -> list[str]:
-        """The id of the rule behind each result, in their order."""
         return [result["tags"]["rule"] for result in self.results]
 
     def of(self, *kinds: str) -> list[dict[str, object]]:
-        """Return the items of some kinds."""
         return [item for item in self.items if item["kind"] in kinds]
 
     def named(self, kind: str, name: str) -> dict[str, object]:
@@ -154,7 +150,6 @@ def indented(text: str) -> str:
 
 
 def call(data: str | bytes, *argv: str, **environ: str) -> Answer:
-    """Call the function in this process."""
     stdin = BytesIO(data.encode() if isinstance(data, str) else data)
     stdout, stderr = BytesIO(), StringIO()
     code = krm.run(

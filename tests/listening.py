@@ -29,7 +29,6 @@ class Listener(AbstractContextManager["Listener"]):
 
     @property
     def url(self) -> str:
-        """The address of what answers HTTP."""
         return f"http://{LOOPBACK}:{self._sockets[0].getsockname()[1]}"
 
     def has_met(self, count: int) -> bool:
@@ -68,7 +67,6 @@ class Listener(AbstractContextManager["Listener"]):
                 client.send(self._answer)
 
     def __exit__(self, *_: object) -> None:
-        """Listen no more."""
         for server in self._sockets:
             server.shutdown(socket.SHUT_RDWR)
             server.close()

@@ -67,7 +67,6 @@ class Cluster:
     address: str = ""
 
     def add(self, thing: Object) -> None:
-        """Put an object there."""
         group, plural = PLURALS[thing["kind"]]
         namespace, name = thing["metadata"]["namespace"], thing["metadata"]["name"]
         self.objects[f"/apis/{group}/v1/namespaces/{namespace}/{plural}/{name}"] = thing
@@ -80,7 +79,6 @@ class Cluster:
         }
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, Object]:
-        """Return the status and the body of the answer to a GET."""
         found = {**DISCOVERY, **self.objects}.get(path)
         plural = path.rpartition("/")[2]
         for end, message in self.refused.items():
@@ -120,7 +118,6 @@ def _status(code: int, reason: str, message: str) -> Object:
 
 @contextmanager
 def serving(*things: Object) -> Iterator[Cluster]:
-    """Serve a cluster that holds some objects."""
     cluster = Cluster({})
     for thing in things:
         cluster.add(thing)
@@ -137,7 +134,6 @@ def serving(*things: Object) -> Iterator[Cluster]:
 
 
 def kustomization(name: str) -> Object:
-    """Make a Kustomization."""
     metadata = {"name": name, "namespace": "flux-system"}
     return {
         "apiVersion": f"{KUSTOMIZE}/v1",
@@ -148,8 +144,6 @@ def kustomization(name: str) -> Object:
 
 
 def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
-    """Make the handler of requests to a cluster."""
-
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             url = urlsplit(self.path)

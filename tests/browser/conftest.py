@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from accessibility import screen
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
@@ -41,8 +42,7 @@ def chromium(
 @pytest.fixture
 def browser(chromium: Chrome) -> Iterator[Chrome]:
     """Chromium as wide as a desk, with nothing emulated."""
-    screen = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    screen(chromium, 1280)
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     yield chromium

@@ -8,114 +8,18 @@ from yaml_strategies import COMMENTS, LOOKALIKES, MISLEADING, PLAIN
 LONGEST = 200_000
 
 # What is where a text belongs, and lines that mean something else than the one before them.
-SHAPES = [
-    *(
-        "[]",
-        "{}",
-        "[a]",
-        "[[[]]]",
-        "{a: b}",
-        "[a, {b: c}]",
-        "null",
-        "~",
-        '""',
-        "''",
-        "|",
-        ">-",
-        "|+",
-        "*a",
-        "&a x",
-        "&a",
-    ),
-    *(
-        "&a [*a]",
-        "!!str",
-        "!!binary x",
-        "!!map {}",
-        "<<",
-        "{<<: *a}",
-        "9" * 50,
-        "-0",
-        "1e999",
-        '"\\u0000"',
-        '"\\ud800"',
-        "\u202e",
-        "\x1b[31m",
-    ),
-    *(
-        "* * * * *",
-        "@every 0s",
-        "Mon 25:00",
-        "2026-02-30",
-        "9999-12-31",
-        "0001-01-01T00:00",
-        "366d",
-        "24:00",
-        "P1D",
-        "x" * 300,
-    ),
-    *(
-        "'open",
-        '"open',
-        "[open",
-        "{open",
-        "a: b: c",
-        "- - - a",
-        "? a",
-        "%YAML 1.1",
-        "\ufeff",
-        "%",
-        "@",
-        "\t",
-    ),
-]
-LINES = [
-    *MISLEADING,
-    *COMMENTS,
-    *(
-        "? ",
-        "? a",
-        ": b",
-        "? [a]",
-        "? {a: b}",
-        "---",
-        "...",
-        "--- |",
-        "%YAML 1.2",
-        "<<: {a: b}",
-        "<<: *a",
-        "  <<: [*a, *a]",
-    ),
-    *(
-        "items: []",
-        "items: null",
-        "items: {}",
-        "results: x",
-        "results: []",
-        "functionConfig: null",
-        "kind: ResourceList",
-    ),
-    *(
-        "'",
-        '"',
-        "]",
-        "}",
-        "[",
-        "{",
-        "|",
-        "\t",
-        "\x00",
-        "\x85",
-        "\u2028",
-        "a: |",
-        "- |",
-        "  a: >+",
-        "- ? a",
-        "-",
-        "- -",
-        "-\t- a",
-    ),
-]
+FLOW = ["[]", "{}", "[a]", "[[[]]]", "{a: b}", "[a, {b: c}]", "&a [*a]", "!!map {}", "{<<: *a}"]
+SCALARS = ["null", "~", '""', "''", "|", ">-", "|+", "*a", "&a x", "&a", "!!str", "<<"]
+STRANGE = ["9" * 50, "-0", "1e999", '"\\u0000"', '"\\ud800"', "\u202e", "\x1b[31m", "x" * 300]
+TIMES = ["* * * * *", "@every 0s", "Mon 25:00", "2026-02-30", "0001-01-01T00:00", "P1D"]
+BROKEN = ["'open", '"open', "[open", "{open", "a: b: c", "- - - a", "? a", "%", "@", "\t", "\ufeff"]
+SHAPES = [*FLOW, *SCALARS, *STRANGE, *TIMES, *BROKEN, "366d", "9999-12-31", "24:00", "%YAML 1.1"]
+KEYS = ["? ", "? a", ": b", "? [a]", "? {a: b}", "<<: {a: b}", "<<: *a", "  <<: [*a, *a]", "- ? a"]
+MARKS = ["---", "...", "--- |", "%YAML 1.2", "a: |", "- |", "  a: >+", "-", "- -", "-\t- a"]
+LISTS = ["items: []", "items: null", "items: {}", "results: x", "functionConfig: null"]
+OPENED = ["'", '"', "]", "}", "[", "{", "|", "\t", "\x00", "\x85", "\u2028", "kind: ResourceList"]
+LINES = [*MISLEADING, *COMMENTS, *KEYS, *MARKS, *LISTS, *OPENED]
+BYTES = (b"\xff\xfe", b"\r", b"\xc2\x85", b"\xe2\x80\xa8", b"\xef\xbb\xbf", b"\xf0\x9f\x98\x80")
 
 # All have one form: those that take nothing from other texts call these `_others`.
 Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
@@ -163,11 +67,8 @@ def _indented(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
 def _replaced(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     """Put another shape behind a colon or a dash."""
     lines = text.split(b"\n")
-    places = [
-        index
-        for index, line in enumerate(lines)
-        if b": " in line or line.lstrip().startswith(b"- ")
-    ]
+    has_place = [b": " in line or line.lstrip().startswith(b"- ") for line in lines]
+    places = [index for index, found in enumerate(has_place) if found]
     if not places:
         return text
     index = random.choice(places)
@@ -207,10 +108,8 @@ def _cut(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
 
 
 def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    lines, more = (
-        text.splitlines(keepends=True),
-        random.choice(others or (b"",)).splitlines(keepends=True),
-    )
+    lines = text.splitlines(keepends=True)
+    more = random.choice(others or (b"",)).splitlines(keepends=True)
     place, start = random.randrange(len(lines) + 1), random.randrange(len(more) + 1)
     part = more[start : start + random.randint(1, 12)]
     return b"".join(lines[:place] + part + lines[place + random.choice((0, len(part))) :])
@@ -218,17 +117,7 @@ def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 def _bytes(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     place = random.randrange(len(text) + 1)
-    what = random.choice(
-        (
-            bytes([random.randrange(256)]),
-            b"\xff\xfe",
-            b"\r",
-            b"\xc2\x85",
-            b"\xe2\x80\xa8",
-            b"\xef\xbb\xbf",
-            b"\xf0\x9f\x98\x80",
-        )
-    )
+    what = random.choice((bytes([random.randrange(256)]), *BYTES))
     return text[:place] + what + text[place + random.choice((0, 1)) :]
 
 
@@ -236,19 +125,8 @@ def _breaks(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     return text.replace(b"\n", random.choice((b"\r\n", b"\r", b"\xc2\x85")), random.choice((1, -1)))
 
 
+OFTEN = (_replaced, _replaced, _replaced, _emptied, _emptied, _inserted, _inserted)
 MUTATIONS: tuple[Mutation, ...] = (
-    *(
-        _removed,
-        _repeated,
-        _moved,
-        _indented,
-        _replaced,
-        _replaced,
-        _replaced,
-        _emptied,
-        _emptied,
-        _inserted,
-        _inserted,
-    ),
-    *(_cut, _spliced, _bytes, _breaks),
+    *OFTEN,
+    *(_removed, _repeated, _moved, _indented, _cut, _spliced, _bytes, _breaks),
 )

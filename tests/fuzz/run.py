@@ -56,7 +56,6 @@ def _run(name: str, seconds: int) -> None:
 
 
 def _work(name: str, seconds: int) -> int:
-    """Fuzz one target in this process."""
     import atheris  # noqa: PLC0415 - an extra, which only this needs
 
     with atheris.instrument_imports(include=["krm_windows"]):

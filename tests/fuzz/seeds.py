@@ -3,102 +3,64 @@
 from functools import cache
 from pathlib import Path
 
-from calls import APPS, POLICY, wire
+from calls import APPS, CLASSES, POLICY, wire
+from repositories import job
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 60_000
 
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata:
-  name: classes
-spec:
-  classes: [live, windowed]
-  default: windowed
-  rules:
-  - change: live
-    match: [{kind: ConfigMap}]
-"""
 CALENDAR = """\
-BEGIN:VCALENDAR\r
-VERSION:2.0\r
-PRODID:-//example//calendar//EN\r
-BEGIN:VEVENT\r
-UID:1@example.org\r
-DTSTAMP:20260101T000000Z\r
-DTSTART;VALUE=DATE:20261224\r
-DTEND;VALUE=DATE:20261227\r
-RRULE:FREQ=YEARLY;COUNT=3\r
-SUMMARY:Christmas, nobody\r
- is here\r
-END:VEVENT\r
-BEGIN:VEVENT\r
-UID:2@example.org\r
-DTSTAMP:20260101T000000Z\r
-DTSTART;TZID=Europe/Berlin:20261231T180000\r
-DURATION:PT6H\r
-EXDATE:20261231T180000\r
-SUMMARY:Stocktaking\r
-END:VEVENT\r
-END:VCALENDAR\r
+BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//example//calendar//EN
+BEGIN:VEVENT
+UID:1@example.org
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20261224
+DTEND;VALUE=DATE:20261227
+RRULE:FREQ=YEARLY;COUNT=3
+SUMMARY:Christmas, nobody
+ is here
+END:VEVENT
+BEGIN:VEVENT
+UID:2@example.org
+DTSTAMP:20260101T000000Z
+DTSTART;TZID=Europe/Berlin:20261231T180000
+DURATION:PT6H
+EXDATE:20261231T180000
+SUMMARY:Stocktaking
+END:VEVENT
+END:VCALENDAR
 """
-SHELL = """\
-apiVersion: batch/v1
-kind: CronJob
-metadata: {name: open, namespace: flux-system}
-spec:
-  schedule: "0 8 * * 1-5"
-  timeZone: Europe/Berlin
-  jobTemplate:
-    spec:
-      template:
-        spec:
-          containers:
-          - name: kubectl
-            image: bitnami/kubectl:1.30
-            command: ["/bin/sh", "-c"]
-            args:
+LOOP = """
             - |
               set -e; NS=flux-system
               for k in apps infra; do
                 flux resume kustomization "$k" -n $NS ||
                   kubectl patch ks $k -p '{"spec":{"suspend":false}}'
-              done
-"""
+              done"""
+SHELL = job("open", "0 8 * * 1-5", "x").replace("\n            - x", LOOP)
 
 
 @cache
 def manifests() -> tuple[bytes, ...]:
     """Return every small YAML or JSON file of the fixtures and the examples."""
     folders = (ROOT / "tests/fixtures", ROOT / "examples")
-    files = sorted(
-        file
-        for folder in folders
-        for file in folder.rglob("*")
-        if file.suffix in {".yaml", ".yml", ".json"}
-    )
-    return tuple(
-        {
-            file.read_bytes(): None
-            for file in files
-            if file.is_file() and file.stat().st_size < LARGEST
-        }
-    )
+    files = sorted(file for folder in folders for file in folder.rglob("*") if file.is_file())
+    read = {
+        file.read_bytes(): None
+        for file in files
+        if file.suffix in {".yaml", ".yml", ".json"} and file.stat().st_size < LARGEST
+    }
+    return tuple(read)
 
 
 @cache
 def policies() -> tuple[bytes, ...]:
     """Return the files that hold a policy, or classes."""
-    own = (POLICY.encode(), CLASSES.encode())
-    return (
-        *own,
-        *(
-            text
-            for text in manifests()
-            if b"kind: WindowPolicy" in text or b"kind: ChangeClasses" in text
-        ),
-    )
+    kinds = (b"kind: WindowPolicy", b"kind: ChangeClasses")
+    found = (text for text in manifests() if any(kind in text for kind in kinds))
+    return (POLICY.encode(), CLASSES.encode(), *found)
 
 
 @cache
@@ -115,25 +77,17 @@ def resource_lists() -> tuple[bytes, ...]:
 
 @cache
 def jobs() -> tuple[bytes, ...]:
-    """Return files with CronJobs written by hand."""
     return (SHELL.encode(), *(text for text in manifests() if b"kind: CronJob" in text))
-
-
-def calendars() -> tuple[bytes, ...]:
-    """Return calendars."""
-    return (CALENDAR.encode(),)
 
 
 @cache
 def answers() -> tuple[bytes, ...]:
-    """Return what kubectl prints."""
     return tuple(
         text for text in manifests() if text.lstrip().startswith(b"{") and b'"kind"' in text
     )
 
 
 def for_target(name: str) -> tuple[bytes, ...]:
-    """Return the seeds of a target of `targets`."""
     streams = tuple(
         config + b"\x00" + stream
         for config in policies()[:20]
@@ -144,6 +98,6 @@ def for_target(name: str) -> tuple[bytes, ...]:
         "plugin": streams,
         "policy": policies(),
         "resources": (*manifests(), *jobs(), *answers()),
-        "calendar": calendars(),
+        "calendar": (CALENDAR.replace("\n", "\r\n").encode(),),
     }
     return known.get(name) or tuple(text for texts in known.values() for text in texts)

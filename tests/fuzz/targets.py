@@ -12,14 +12,13 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from xml.etree import ElementTree as ET
 
 import yaml
-from calls import APPS, POLICY, TextLoader, call
-from seeds import CLASSES
+from calls import APPS, CLASSES, POLICY, TextLoader, call
 
 from krm_windows import cli
 from krm_windows.gateable import TABLE
@@ -30,25 +29,10 @@ SECONDS = 20
 # Seconds by the clock, for a call that waits instead of working.
 PATIENCE = 600
 # Kinds that the function may edit, write or remove: those that it gates, and those that it emits.
-OURS = frozenset(
-    {row.kind for row in TABLE}
-    | {
-        "CronJob",
-        "Job",
-        "ConfigMap",
-        "ServiceAccount",
-        "Role",
-        "RoleBinding",
-        "ClusterRole",
-        "ClusterRoleBinding",
-    }
-    | {
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "PrometheusRule",
-        "NetworkPolicy",
-    }
-)
+RIGHTS = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+GUARDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "NetworkPolicy")
+OTHERS = ("CronJob", "Job", "ConfigMap", "PrometheusRule")
+OURS = frozenset({row.kind for row in TABLE} | {*RIGHTS, *GUARDS, *OTHERS})
 FINE, ERROR, CONFIGURATION, CLOSED = 0, 1, 3, 10
 # What an independent reader that builds everything can read in no time.
 _TAME_ALIASES = 30
@@ -91,7 +75,6 @@ def _interrupted(number: signal.Signals, timer: int, seconds: float, what: str) 
 
 
 def function(data: bytes) -> None:
-    """Give a ResourceList on standard input."""
     with bounded():
         answer = call(data)
     _said(answer.code, answer.err)
@@ -160,7 +143,6 @@ def policy(data: bytes) -> None:
 
 
 def resources(data: bytes) -> None:
-    """Give the text as a file of resources, and as a directory with it."""
     for arguments in (
         ("verify", "TEXT", "--policy", "GOOD"),
         ("render", "GOOD", "--output-dir", "OUT", "--resources", "DIR"),
@@ -173,12 +155,10 @@ def resources(data: bytes) -> None:
 
 
 def calendar(data: bytes) -> None:
-    """Give the text as a company's calendar."""
     command(("import", "TEXT"), data)
 
 
 def bytes_anywhere(data: bytes) -> None:
-    """Give the text to everything that reads."""
     function(data)
     plugin(data)
     policy(data)
@@ -262,9 +242,8 @@ def _parses(data: bytes) -> bool:
     depth = 0
     try:
         for event in yaml.parse(data, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-                event, yaml.CollectionEndEvent
-            )
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _TAME_DEPTH:
                 return True
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -274,17 +253,9 @@ def _parses(data: bytes) -> bool:
 
 def _document(data: bytes) -> object:
     """Read a text without anything of ours; None for one that such a reader cannot read."""
-    try:
+    with suppress(yaml.YAMLError, RecursionError, ValueError, TypeError, AttributeError):
         return yaml.load(data, TextLoader)  # noqa: S506 - a safe loader with fewer types
-    except (
-        yaml.YAMLError,
-        UnicodeDecodeError,
-        RecursionError,
-        ValueError,
-        TypeError,
-        AttributeError,
-    ):
-        return None
+    return None
 
 
 def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
@@ -306,11 +277,8 @@ def _texts(data: bytes) -> Iterator[bytes]:
     root = yaml.compose(text, yaml.CSafeLoader)
     keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
     names = [key.value for key in keys]
-    if (
-        names.count("items") != 1
-        or root.flow_style
-        or re.search("\r(?!\n)|[\x85\u2028\u2029]", text)
-    ):
+    odd = re.search("\r(?!\n)|[\x85\u2028\u2029]", text)
+    if names.count("items") != 1 or root.flow_style or odd:
         return
     if not all(re.match(r"\w+:(?=\s|$)", text[key.start_mark.index :]) for key in keys):
         return
@@ -320,14 +288,9 @@ def _texts(data: bytes) -> Iterator[bytes]:
         return
     for item in items.value:
         part = text[item.start_mark.index : item.end_mark.index].rstrip()
-        # An alias is not its node, and what is at the very end may have to be closed before
-        # something follows.
-        sure = (
-            isinstance(item, yaml.MappingNode)
-            and "*" not in part
-            and text[item.end_mark.index :].strip()
-        )
-        yield part.encode() if sure else b""
+        # An alias is not its node; what is at the very end may be closed before something follows.
+        is_own = isinstance(item, yaml.MappingNode) and "*" not in part
+        yield part.encode() if is_own and text[item.end_mark.index :].strip() else b""
 
 
 def _is_ours(item: object) -> bool:

@@ -89,7 +89,6 @@ def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: Printed) ->
 
 
 def printed(calendar: bytes, years: str, folder: Path, capsys: Printed, *options: str) -> str:
-    """Import a calendar for some years, and return what was printed."""
     (folder / "company.ics").write_bytes(calendar)
     assert main(["import", str(folder / "company.ics"), "--years", years, *options]) == 0
     return capsys.readouterr().out
@@ -111,7 +110,6 @@ APART = [
 
 
 def shutdown(starts: str, ends: str) -> bytes:
-    """Write a calendar of one event."""
     event = f"BEGIN:VEVENT\nUID:1\nDTSTART;{starts}\nDTEND;{ends}\nSUMMARY:Shutdown\nEND:VEVENT\n"
     return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{event}END:VCALENDAR\n".encode()
 
@@ -264,7 +262,6 @@ def test_events_become_windows_where_that_is_asked_for(tmp_path: Path, capsys: P
 def test_what_is_no_calendar_is_refused(
     content: bytes, why: str, tmp_path: Path, capsys: Printed
 ) -> None:
-    """The file is named."""
     (tmp_path / "x.ics").write_bytes(content)
     assert main(["import", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
     said = capsys.readouterr()

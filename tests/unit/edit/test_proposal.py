@@ -31,7 +31,6 @@ NOW = datetime(2026, 12, 14, 12, tzinfo=UTC)
 
 
 def overridden(cluster: str | None, *, urgent: bool, length: int = 2) -> Proposal:
-    """Close for some hours, on a cluster or on all."""
     old = KubeObject.parse(POLICY.encode())
     wanted = OverrideRequest(
         "closed", "stop", timedelta(hours=length), cluster=cluster, name="stop"

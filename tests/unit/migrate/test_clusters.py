@@ -23,7 +23,6 @@ CATALOG = (
 
 
 def flux(name: str, path: str, source: str = "flux-system") -> str:
-    """Write a Flux Kustomization."""
     return f"""\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -37,7 +36,6 @@ spec:
 
 
 def kustomization(*resources: str, rest: str = "") -> str:
-    """Write a kustomization."""
     return f"resources: [{', '.join(resources)}]\n{rest}"
 
 
@@ -46,7 +44,6 @@ SHARED = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
 
 
 def clusters(found: Migration) -> set[str | None]:
-    """Return the names of the clusters of the one policy."""
     [policy] = found.policies
     return set(policy.clusters)
 
@@ -80,7 +77,6 @@ def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
 
 
 def test_what_several_clusters_share_is_no_cluster() -> None:
-    """Its CronJobs are those of the clusters that apply it."""
     files = {f"clusters/{name}/infra.yaml": flux("infra", "./infra") for name in ("north", "south")}
     assert clusters(run({**files, **at("infra", WINDOW)})) == {"north", "south"}
 
@@ -161,7 +157,6 @@ def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
 
 
 def test_a_pattern_that_matches_nothing_is_said() -> None:
-    """And where clusters may be named."""
     with pytest.raises(InputError, match="no directory matches nowhere"):
         run(WINDOW, "nowhere/*")
 
@@ -243,7 +238,6 @@ def test_what_one_cluster_has_elsewhere_need_not_be_seen_on_any() -> None:
 
 
 def test_a_policy_that_is_no_policy_is_not_written() -> None:
-    """Such as one in a time zone that nobody has."""
     found = run({path: text.replace("Etc/UTC", "Mars/Phobos") for path, text in WINDOW.items()})
     assert (found.policies, found.files) == ((), {})
     assert set(rules(found)) == {"migrate-untranslated"}

@@ -69,7 +69,6 @@ def _said(action: Action) -> str:
     ],
 )
 def test_a_command_is_understood(script: str, wanted: str) -> None:
-    """Kinds, namespaces and names as the Flux CLI and kubectl take them."""
     assert done(script) == [wanted]
 
 
@@ -88,7 +87,6 @@ def test_a_command_is_understood(script: str, wanted: str) -> None:
     ],
 )
 def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
-    """Chains, lists, lines, comments and quotes."""
     assert done(script) == [
         "suspend Kustomization flux-system/a",
         "suspend Kustomization flux-system/b",

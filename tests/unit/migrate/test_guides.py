@@ -11,7 +11,6 @@ SUSPEND, RESUME = '{"spec":{"suspend":true}}', '{"spec":{"suspend":false}}'
 
 
 def cronjob(name: str, hour: int, container: dict[str, object]) -> str:
-    """Write a CronJob with one container."""
     document = yaml.safe_load(job(name, f"0 {hour} * * 1-5", "none"))
     document["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"] = [
         {"name": "c", **container}
@@ -97,7 +96,7 @@ ELSEWHERE = {
     "a pipe": ("", script(f"echo shop | xargs {SUSPENDS}")),
     "a ConfigMap": (f"{HEAD}kind: ConfigMap\ndata: {{close.sh: {SUSPENDS}}}\n", MOUNTED),
     "a Secret": (f"{HEAD}kind: Secret\nstringData: {{close.sh: {SUSPENDS}}}\n", MOUNTED),
-    "the values of a chart": (f"{RELEASE}  values: {{jobs: [{{args: [flux, suspend, hr, shop]}}]}}\n", MOUNTED),
+    "values of a chart": (f"{RELEASE}  values: {{args: [flux, suspend, hr, shop]}}\n", MOUNTED),
     "a Job": (f"{HEAD}kind: Job\nargs: [{SUSPENDS}]\n", MOUNTED),
 }
 
@@ -108,7 +107,6 @@ def test_a_script_that_is_not_read_is_named(rest: str, closes: dict[str, object]
     files = {
         "open.yaml": cronjob("open-shop", 8, flux("resume")),
         "close.yaml": cronjob("close-shop", 17, closes),
-        "hr.yaml": RELEASE,
     }
     found = run({**files, "rest.yaml": rest} if rest else files)
     places = {

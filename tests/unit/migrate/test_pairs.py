@@ -15,7 +15,6 @@ def migrated(*edges: tuple[str, str]) -> Migration:
 
 
 def windows(*edges: tuple[str, str]) -> set[tuple[str, str]]:
-    """Return opening and closing of each window that CronJobs come to."""
     [policy] = migrated(*edges).policies
     return {(each.opens, each.closes) for each in policy.clusters[None].windows}
 
@@ -51,7 +50,6 @@ def test_an_opening_is_paired_with_what_closes_first(
 
 
 def test_a_closing_that_changes_nothing_is_left_out() -> None:
-    """A second closing, to be sure, has nothing to do."""
     found = migrated(("open", "0 8 * * *"), ("close", "0 17 * * *"), ("close-again", "0 18 * * *"))
     assert rules(found) == []
     assert len(found.policies) == 1

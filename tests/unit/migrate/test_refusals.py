@@ -29,13 +29,11 @@ def kustomization(name: str, path: str, namespace: str = "flux-system", **fields
 
 
 def source(name: str) -> str:
-    """Write a GitRepository."""
     spec = {"interval": "1m", "url": f"ssh://git@git.example/acme/{name}"}
     return manifest("source.toolkit.fluxcd.io/v1", "GitRepository", name, "flux-system", spec)
 
 
 def release(name: str, namespace: str = "flux-system", **fields: object) -> str:
-    """Write a HelmRelease of a chart that does not move."""
     chart = {
         "chart": "web",
         "version": "1.2.3",
@@ -46,7 +44,6 @@ def release(name: str, namespace: str = "flux-system", **fields: object) -> str:
 
 
 def manifest(api_version: str, kind: str, name: str, namespace: str, spec: object) -> str:
-    """Write an object."""
     metadata = {"name": name, "namespace": namespace}
     return yaml.safe_dump(
         {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}

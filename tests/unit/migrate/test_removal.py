@@ -9,7 +9,6 @@ BACKUP = job("backup", "0 3 * * *", "backup now")
 
 
 def kustomization(*resources: str, rest: str = "") -> str:
-    """Write a kustomization."""
     listed = "".join(f"- {each}\n" for each in resources)
     return f"resources:\n{listed}{rest}"
 
@@ -63,7 +62,6 @@ PATCHES = {
 
 @pytest.mark.parametrize(("patch", "wanted"), PATCHES.values(), ids=PATCHES)
 def test_a_patch_of_the_cronjobs_goes(patch: str, wanted: list[str]) -> None:
-    """Where it is, and its file."""
     files = {**WINDOW, "backup.yaml": BACKUP, "times.yaml": PATCH, "other.yaml": "[]\n"}
     listed = ("open.yaml", "close.yaml", "shop.yaml")
     files["kustomization.yaml"] = kustomization(*listed, rest=f"patches:\n{patch}")
@@ -83,7 +81,6 @@ def test_windows_of_a_cluster_that_was_not_found_stay() -> None:
 
 
 def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
-    """Only what makes windows goes."""
     backup = job("open-shop", "0 3 * * *", "backup now").replace(
         "namespace: flux-system", "namespace: default"
     )
@@ -94,7 +91,6 @@ def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
 
 
 def test_a_patch_of_a_flux_kustomization_is_said() -> None:
-    """By its line."""
     own = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization

@@ -118,7 +118,6 @@ def documented(method: str, target: str) -> Any:  # noqa: ANN401
 
 
 def test_every_operation_is_documented(client: Client) -> None:
-    """And what is documented is an operation."""
     found = client.ask("GET", "/openapi.json").json()
     documented = {
         (method.upper(), path) for path, every in found["paths"].items() for method in every
@@ -138,7 +137,6 @@ def test_every_route_is_of_the_table_or_a_page(client: Client) -> None:
 
 
 def test_the_document_is_one(client: Client) -> None:
-    """Its schemas are schemas, and refer to what is there."""
     found = client.ask("GET", "/openapi.json").json()
     names = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(found)))
     assert names <= found["components"]["schemas"].keys()
@@ -157,7 +155,6 @@ def test_how_long_an_override_may_last(text: str, status: int, client: Client) -
 
 
 def parameter(operation: str, name: str) -> dict[str, Any]:
-    """Return the published schema of a parameter."""
     paths: Any = description.document()["paths"]
     [found] = [
         each["schema"]
@@ -195,7 +192,6 @@ def test_a_reason_is_one_printable_line_of_a_commit(
 
 @pytest.mark.parametrize("key", ["k", "a b", "\u00e9", "x" * 500, "", "x" * 501])
 def test_what_a_key_may_be_is_described_as_it_is_read(key: str, client: Client) -> None:
-    """As a header has it, without the blanks around it."""
     schema = parameter("addOverride", "Idempotency-Key")
     allowed = jsonschema.Draft202012Validator(schema).is_valid(key)
     body = {"state": "open", "for": "2h", "reason": "fix"}

@@ -31,7 +31,6 @@ class Issuer:
     """A provider on loopback, whose answers a test sets."""
 
     def __init__(self, certificate: Certificate | None = None) -> None:
-        """Publish one key, `k1`."""
         public: dict[str, Any] = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
         public.pop("key_ops")
         self.key = {**public, "kid": "k1"}
@@ -70,13 +69,11 @@ class Issuer:
     def token(
         self, algorithm: str = "RS256", kid: str = "k1", typ: str = "JWT", **more: object
     ) -> str:
-        """Return a token, with some claims that are others."""
         claims = {"iss": self.address, "aud": AUDIENCE, "sub": "u1", "exp": time.time() + 60}
         headers = {"kid": kid, "typ": typ}
         return jwt.encode({**claims, "scope": "ops", **more}, KEY, algorithm, headers)
 
     def serve(self) -> Iterator["Issuer"]:
-        """Answer, while a test runs."""
         thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
         thread.start()
         yield self
@@ -98,13 +95,11 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate for this machine."""
     return self_signed(tmp_path_factory.mktemp("tls"), "localhost")
 
 
 @pytest.fixture
 def secure(certificate: Certificate) -> Iterator[Issuer]:
-    """A provider that answers over TLS."""
     yield from Issuer(certificate).serve()
 
 
@@ -125,7 +120,6 @@ def test_who_vouches_for_an_issuer(
 
 @pytest.fixture
 def ways(issuer: Issuer) -> Ways:
-    """Callers with tokens of the provider."""
     return Ways(provider=Provider(issuer.address, AUDIENCE), granted=GRANTED)
 
 

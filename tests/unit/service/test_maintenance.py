@@ -23,7 +23,6 @@ def loose(repository: Path) -> int:
 
 
 def changed(client: Client, number: int) -> str:
-    """Make a change; return its commit."""
     body = {"spec": {"windows": {"week": {"closes": f"Fri {number:02}:00"}}}}
     done = client.ask(
         "PATCH", PATH, body, if_match="*", content_type="application/merge-patch+json"

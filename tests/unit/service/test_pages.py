@@ -76,7 +76,6 @@ def count(git: Git) -> int:
 
 
 def policy(git: Git) -> Any:  # noqa: ANN401 - what YAML is
-    """Return the spec of the policy as it is committed."""
     return next(yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml")))["spec"]
 
 
@@ -225,7 +224,6 @@ def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
 
 
 def test_a_refusal_is_a_page(client: Client) -> None:
-    """In plain words, with a way back."""
     for target, status in (
         ("/ui/policies/flux-system/none", 404),
         (f"{PAGE}?cluster=none", 404),
@@ -250,7 +248,6 @@ OVERRIDE = {
 
 
 def ask(client: Client, action: str = "/preview", **changed: str) -> Page:
-    """Fill the form of an override in, and send it."""
     return send(client, f"{PAGE}/override{action}", {**OVERRIDE, **changed})
 
 
@@ -343,7 +340,6 @@ def test_a_browser_that_is_lost_gets_a_page(client: Client) -> None:
 
 
 def test_a_window_is_added(client: Client, git: Git) -> None:
-    """Under a name that is free."""
     target = f"{PAGE}/window"
     form = get(client, target)
     fields = {**form.fields, "opens": "daily 22:00", "duration": "2h", "reason": "Nights"}

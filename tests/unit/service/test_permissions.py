@@ -76,13 +76,11 @@ Serve = Callable[..., Any]
 
 @pytest.fixture
 def repository(repository: Any) -> Any:  # noqa: ANN401
-    """A repository with a policy that has a bit of everything."""
     (repository / "clusters/full.yaml").write_text(POLICY)
     return repository
 
 
 def caller(*scopes: Scope) -> Caller:
-    """Return a caller with some scopes."""
     return Caller("eve", Person("Eve", "eve@example.com"), frozenset(scopes))
 
 
@@ -239,7 +237,6 @@ def beyond_hours(text: str) -> Any:  # noqa: ANN401
 
 @pytest.mark.parametrize("way", mostly_slow(REFUSED, 4))
 def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Git) -> None:
-    """Whatever way it is asked for; `admin` would be let."""
     method, kind, body = REFUSED[way]
     sent = {"content_type": kind, "if_match": "*"}
     before = git("rev-parse", "HEAD")

@@ -19,7 +19,6 @@ spec: {timeZone: Etc/UTC, windows: *missing}
 
 
 def commit(repository: Path, git: Git, name: str, text: str) -> None:
-    """Commit a file beside the policy."""
     (repository / "clusters" / name).write_text(text)
     git("add", ".")
     git("commit", "--quiet", "--message=more")

@@ -30,7 +30,6 @@ def at(place: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def other(remote: Path, tmp_path: Path) -> Path:
-    """Somebody else's clone."""
     place = tmp_path / "other"
     at(tmp_path, "clone", "--quiet", str(remote), str(place))
     at(place, "config", "user.name", "Other")
@@ -39,7 +38,6 @@ def other(remote: Path, tmp_path: Path) -> Path:
 
 
 def push(other: Path, file: str, content: str) -> str:
-    """Have somebody else change a file at the remote; return the commit."""
     path = other / file
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
@@ -56,7 +54,6 @@ def patch(client: Client, closes: str) -> Any:  # noqa: ANN401 - an answer
 
 
 def is_clean(git: Git, remote: Path) -> bool:
-    """Say whether branch, tree and remote are at one commit."""
     return git("status", "--porcelain") == "" and git("rev-parse", "main").strip() == at(
         remote, "rev-parse", "main"
     )
@@ -232,7 +229,6 @@ def test_a_forge_is_asked_for_a_pull_request(
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            """Open a pull request, or refuse the second one."""
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked.append((self.path, self.headers["Authorization"], body))
             self.send_response(201 if len(asked) == 1 else 403)

@@ -42,12 +42,10 @@ def render(repository: Path, git: Git) -> Render:
 
 
 def changed(git: Git) -> list[str]:
-    """Return the paths of the newest commit."""
     return git("show", "--name-only", "--no-renames", "--format=", "HEAD").split()
 
 
 def patch(client: Client, body: object, query: str = "") -> Any:  # noqa: ANN401 - an answer
-    """Change the policy, whatever version there is."""
     return client.ask("PATCH", f"{POLICY_PATH}{query}", body, if_match="*", content_type=MERGE)
 
 
@@ -110,14 +108,12 @@ def test_in_every_layout(serve: Serve, git: Git, render: Render, layout: tuple[s
 
 
 def stale(client: Client) -> list[bool | None]:
-    """Say of each directory whether it is out of date."""
     answer = client.ask("GET", f"{POLICY_PATH}/rendered?file=clusters/week.yaml").json()
     assert answer["inCluster"] is None
     return [each["stale"] for each in answer["rendered"]]
 
 
 def page(client: Client, query: str = "") -> str:
-    """Return the page of the policy as it is read."""
     text = client.ask("GET", f"/ui{POLICY_PATH}?file=clusters/week.yaml{query}").body.decode()
     return unescape(text)
 

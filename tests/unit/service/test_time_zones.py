@@ -23,7 +23,6 @@ EVENING = datetime(2026, 11, 25, 1, 30, 20, tzinfo=UTC)
 
 @pytest.fixture
 def file(repository: Path, git: Git) -> Path:
-    """The file of the policy, committed."""
     file: Path = repository / "clusters/week.yaml"
     file.write_text(POLICY)
     git("commit", "--quiet", "--all", "--message=zones")
@@ -31,7 +30,6 @@ def file(repository: Path, git: Git) -> Path:
 
 
 def page(client: Client, target: str, form: dict[str, str] | None = None) -> str:
-    """Return a page, or what comes of sending a form from it."""
     if form is None:
         answer = client.ask("GET", target)
     else:
@@ -83,7 +81,6 @@ def test_rest_stops_all_at_once_until_one_instant(
 def test_the_form_means_the_clock_of_a_cluster(
     cluster: str, file: Path, git: Git, serve: Serve
 ) -> None:
-    """By its next 18:00."""
     assert file
     zone = ZoneInfo(ZONES.get(cluster, BASE))
     client = serve(at=EVENING)

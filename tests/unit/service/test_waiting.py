@@ -38,8 +38,6 @@ SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {
 
 @pytest.fixture
 def commit(git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Commit a file at a time."""
-
     def made(at: str, path: str, text: str, message: str) -> str:
         place = repository / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -65,14 +63,12 @@ def flux(commit: Callable[..., str]) -> Callable[..., str]:
 
 
 def asked(client: Client, target: str = f"{PENDING}?cluster=north") -> Any:  # noqa: ANN401
-    """Ask what waits."""
     answer = client.ask("GET", target)
     assert answer.status == 200, answer.body
     return answer.json()
 
 
 def subjects(commits: list[dict[str, str]]) -> list[str]:
-    """Return the subjects of commits."""
     return [each["subject"] for each in commits]
 
 
@@ -93,7 +89,6 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
 
 
 def test_of_an_open_one_nothing_waits(serve: Serve, flux: Callable[..., str]) -> None:
-    """What comes is taken at once."""
     new = flux("2026-12-13T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "On Sunday")
     found = asked(serve(at=MONDAY))
     assert (found["open"], found["from"], found["to"]) == (True, new, new)
