@@ -1,12 +1,54 @@
-"""A server on every kind of local address, that counts who comes."""
+"""Servers on loopback: one of HTTP, and one on every kind of local address that counts."""
 
 import socket
+import ssl
 import threading
 import time
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from certificates import Certificate
+
 LOOPBACK = "127.0.0.1"
+# A method and a path, the headers, and the body; what is answered: a status, headers, a body.
+Answer = Callable[[str, Mapping[str, str], bytes], tuple[int, dict[str, str], bytes]]
+
+
+@contextmanager
+def answering(answer: Answer, certificate: Certificate | None = None) -> Iterator[str]:
+    """Answer requests of HTTP, over TLS with a certificate; yield the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, headers, said = answer(f"{self.command} {self.path}", self.headers, body)
+            self.send_response(status)
+            for name, text in {"Content-Length": str(len(said)), **headers}.items():
+                self.send_header(name, text)
+            self.end_headers()
+            self.wfile.write(said)
+
+        do_POST = do_PATCH = do_GET  # noqa: N815 - as http.server has it
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
+        address = f"http://{LOOPBACK}:{server.server_port}"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            address = f"https://localhost:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield address
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 class Listener(AbstractContextManager["Listener"]):

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -32,17 +31,18 @@ east: {windows: {office: null, nightly: {opens: daily 22:00, closes: "04:00"}}}
 )
 FIRST = "open Mon 2027-03-08 08:00 to Thu 2027-03-11 17:00 (3 d 9 h), by windows.office"
 YEAR_END = spec(freezes="{year-end: {starts: 2026-12-18, ends: 2027-01-10, reason: Year end}}")
-TENS = spec(windows='{"tens": {"opens": "0,10,20,30,40,50 * * * *", "duration": "5m"}}')
-# Names as long as Kubernetes has them, and words that no line can be broken in.
+# Names as long as Kubernetes has them, words that no line can be broken in, and many windows.
 LONG = spec(
     targets=f"[{{kind: Kustomization, names: [{'t' * 60}]}}]",
-    windows=f"{{{'w' * 50}: {{opens: Mon 08:00, closes: Thu 17:00, description: {'d' * 300}}}}}",
+    windows=f"""
+{"w" * 50}: {{opens: Mon 08:00, closes: Thu 17:00, description: {"d" * 300}}}
+tens: {{opens: "0,10,20,30,40,50 * * * *", duration: 5m}}
+""",
     freezes=f"{{{'f' * 60}: {{starts: 2026-12-18, ends: 2027-01-10, reason: {'r' * 300}}}}}",
 )
 PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "weeks": (YEAR_END, ("--from", "2026-12-14", "--days", "42")),
     "clusters": (FLEET, DAYS),
-    "often": (TENS, ("--from", "2027-03-08", "--days", "28")),
     "today": (FLEET, ("--cluster", "north", "--days", "1")),
     "names": (LONG, ("--from", "2026-12-14", "--days", "42")),
     "policies": (FLEET, ("--all-clusters", "--days", "7")),
@@ -219,20 +219,6 @@ def test_a_screen_reader_meets_tables_with_headings(show: Show) -> None:
     assert said["columnheader"][:2] == ["Cluster", week]
     assert said["rowheader"][:2] == ["north, south Europe/Berlin", "west America/New_York"]
     assert FIRST in said["link"]
-
-
-def test_days_of_rest_and_now_are_marked(show: Show) -> None:
-    """Both lie where their days do: today's mark is in the column of today."""
-    browser = show(spec(timeZone="UTC"), "--days", "7")
-    rests = browser.find_elements(By.CSS_SELECTOR, ".scale .weekend")
-    ticks = browser.find_elements(By.CSS_SELECTOR, ".scale .tick")
-    named = {round(tick.rect["x"]): tick.text.split("\n")[0] for tick in ticks}
-    assert {named[round(rest.rect["x"])] for rest in rests} == {"Sat", "Sun"}
-    now = browser.find_element(By.CSS_SELECTOR, ".stretch .line-of-now").rect["x"]
-    assert ticks[0].rect["x"] <= now + 2 < ticks[1].rect["x"] + 2
-    # Days that are asked for may be kept and compared: no mark of now is among them.
-    browser = show(spec(timeZone="UTC"), "--from", f"{datetime.now(UTC):%Y-%m-%d}")
-    assert not browser.find_elements(By.CSS_SELECTOR, ".line-of-now")
 
 
 def test_what_is_printed_is_not_cut(show: Show, browser: Chrome) -> None:

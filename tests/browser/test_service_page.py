@@ -21,7 +21,7 @@ from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
 from krm_windows.service import application
-from krm_windows.service.access import EVERYTHING, Access, Caller, Ways, token_line
+from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
 from krm_windows.service.settings import Clusters, Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
@@ -121,19 +121,10 @@ class Served:
 
 
 ADA = Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING)
-TOKEN = "a-token-of-the-night-shift"  # noqa: S105 - of a test
 
 
 @pytest.fixture
-def ways() -> Ways:
-    """How callers say who they are: everybody is Ada."""
-    return Ways(anonymous=ADA)
-
-
-@pytest.fixture
-def served(
-    browser: Chrome, tmp_path: Path, tool: Callable[[str], Path], ways: Ways
-) -> Iterator[Served]:
+def served(browser: Chrome, tmp_path: Path, tool: Callable[[str], Path]) -> Iterator[Served]:
     """A service that listens."""
     folder = tmp_path / "repository"
     for name, content in (("clusters/south/apps", APPLIED), ("apps/settings", SETTINGS)):
@@ -141,10 +132,9 @@ def served(
         (folder / f"{name}.yaml").write_text(content)
     (folder / "week.yaml").write_text(POLICY)
     (folder / "bad.yaml").write_text(WRONG)
-    program = tool("git")
 
     def plain(*arguments: str, at: str = "2026-11-23T09:00Z") -> str:
-        command = [str(program), "-C", str(folder), *arguments]
+        command = [str(tool("git")), "-C", str(folder), *arguments]
         environment = {**os.environ, "GIT_COMMITTER_DATE": at}
         ended = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         return ended.stdout
@@ -165,7 +155,7 @@ def served(
     plain("commit", "--quiet", f"--message={SCRIPT}", at="2026-11-20T08:00Z")
     plain("checkout", "--quiet", "--detach")
     windows = Timed(Settings(repo=folder, branch="main", clusters=Clusters("clusters/*")))
-    made = application.make(windows, Access(ways))
+    made = application.make(windows, Access(Ways(anonymous=ADA)))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
     socket = config.bind_socket()
@@ -362,39 +352,3 @@ def test_pages_are_printed_on_white(served: Served) -> None:
     served.open("/")
     assert served.find(".rows thead").rect["width"] > 600
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 717
-
-
-class TestTokens:
-    """A service whose callers have tokens."""
-
-    @pytest.fixture
-    def ways(self, tmp_path: Path) -> Ways:
-        """One token, of somebody who may read and override."""
-        line = token_line("night", "read,override", TOKEN, Person("Night", "night@example.com"))
-        (tmp_path / "tokens").write_text(f"{line}\n")
-        return Ways(tokens=tmp_path / "tokens")
-
-    @pytest.mark.parametrize("scripts", [True, False], indirect=True, ids=["scripts", "no scripts"])
-    def test_somebody_signs_in_and_out(self, served: Served, scripts: bool) -> None:  # noqa: ARG002, FBT001
-        """They are offered what they may do, and their commits are theirs."""
-        served.open("/")
-        assert "Sign in" in served.text
-        served.type("token", "wrong")
-        served.press("Sign in")
-        assert "unknown" in served.find("#summary").text
-        served.type("token", TOKEN)
-        served.press("Sign in")
-        assert served.find("h1").text == "What should be open now"
-        served.open(f"{PAGE}/override?state=closed")
-        served.type("reason", "Stop")
-        served.type("for", "2h")
-        served.press("Save")
-        assert served.git("log", "-1", "--format=%an: %s").strip() == "Night: Stop"
-        assert not served.browser.find_elements(By.CSS_SELECTOR, 'a[href*="/window"]')
-        served.open(f"{PAGE}/window?window=week")
-        assert "You do not have permission to do this" in served.text
-        served.open(PAGE)
-        served.press("Sign out")
-        served.open("/")
-        assert "Sign in" in served.text
-        assert served.git("rev-list", "--count", "main").strip() == "2"

@@ -46,15 +46,6 @@ def _repeated(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     return b"".join(lines[:place] + part * random.choice((2, 2, 2, 3, 50)) + lines[place:])
 
 
-def _moved(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
-    lines = text.splitlines(keepends=True)
-    if not lines:
-        return text
-    line = lines.pop(random.randrange(len(lines)))
-    lines.insert(random.randrange(len(lines) + 1), line)
-    return b"".join(lines)
-
-
 def _indented(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     lines = text.splitlines(keepends=True)
     start = random.randrange(len(lines) + 1)
@@ -128,5 +119,5 @@ def _breaks(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
 OFTEN = (_replaced, _replaced, _replaced, _emptied, _emptied, _inserted, _inserted)
 MUTATIONS: tuple[Mutation, ...] = (
     *OFTEN,
-    *(_removed, _repeated, _moved, _indented, _cut, _spliced, _bytes, _breaks),
+    *(_removed, _repeated, _indented, _cut, _spliced, _bytes, _breaks),
 )

@@ -9,26 +9,44 @@ from repositories import job
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 60_000
 
-CALENDAR = """\
+# A company's calendar.
+EVENTS = """\
 BEGIN:VCALENDAR
 VERSION:2.0
-PRODID:-//example//calendar//EN
+PRODID:-//tests//EN
 BEGIN:VEVENT
-UID:1@example.org
+UID:1
 DTSTAMP:20260101T000000Z
 DTSTART;VALUE=DATE:20261224
-DTEND;VALUE=DATE:20261227
-RRULE:FREQ=YEARLY;COUNT=3
-SUMMARY:Christmas, nobody
- is here
+DTEND;VALUE=DATE:20270102
+SUMMARY:Betriebsferien\\, Straße
+RRULE:FREQ=YEARLY
 END:VEVENT
 BEGIN:VEVENT
-UID:2@example.org
+UID:2
 DTSTAMP:20260101T000000Z
-DTSTART;TZID=Europe/Berlin:20261231T180000
-DURATION:PT6H
-EXDATE:20261231T180000
-SUMMARY:Stocktaking
+DTSTART;TZID=Europe/Berlin:20270301T200000
+DTEND;TZID=Europe/Berlin:20270302T060030
+SUMMARY:Inventory: "all"
+END:VEVENT
+BEGIN:VEVENT
+UID:3
+DTSTAMP:20260101T000000Z
+DTSTART:20270401T200000
+DURATION:PT2H
+END:VEVENT
+BEGIN:VEVENT
+UID:4
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20270501
+SUMMARY:Called off
+STATUS:CANCELLED
+END:VEVENT
+BEGIN:VEVENT
+UID:5
+DTSTAMP:20260101T000000Z
+DTSTART:20270601T120000Z
+SUMMARY:A reminder without a length
 END:VEVENT
 END:VCALENDAR
 """
@@ -98,6 +116,6 @@ def for_target(name: str) -> tuple[bytes, ...]:
         "plugin": streams,
         "policy": policies(),
         "resources": (*manifests(), *jobs(), *answers()),
-        "calendar": (CALENDAR.replace("\n", "\r\n").encode(),),
+        "calendar": (EVENTS.replace("\n", "\r\n").encode(),),
     }
     return known.get(name) or tuple(text for texts in known.values() for text in texts)

@@ -13,12 +13,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from xml.etree import ElementTree as ET
 
 import yaml
-from calls import APPS, CLASSES, POLICY, TextLoader, call
+from calls import APPS, CLASSES, POLICY, TextLoader, call, wire
 
 from krm_windows import cli
 from krm_windows.gateable import TABLE
@@ -117,76 +118,68 @@ def plugin(data: bytes) -> None:
 
 
 def policy(data: bytes) -> None:
-    """Give the text as a functionConfig, with a resource that it may gate."""
-    body = b"".join(
-        b"  " + line if line.strip() else line for line in data.splitlines(keepends=True)
-    )
-    item = b"".join(b"  " + line for line in APPS.encode().splitlines(keepends=True))
-    function(
-        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- "
-        + item[2:]
-        + b"functionConfig:\n"
-        + body
-    )
-    for arguments in (
+    """Give the text as a functionConfig, with a resource that it may gate; and to the commands."""
+    lines = data.splitlines(keepends=True)
+    body = b"".join(b"  " + line if line.strip() else line for line in lines)
+    function(wire(APPS, config="").encode() + b"functionConfig:\n" + body)
+    commands("policy", data)
+
+
+# What is called; words in capitals are files, which POLICY, TEXT and DIR have of the input.
+WEEK = ("--from", "2026-11-01", "--days", "7", "-o")
+COMMANDS = {
+    "policy": (
         ("explain", "POLICY"),
         ("state", "POLICY", "--at", "2026-11-02T10:00Z", "-o", "json"),
-        ("calendar", "POLICY", "--from", "2026-11-01", "--days", "10", "-o", "json"),
-        ("calendar", "POLICY", "--from", "2026-11-01", "--days", "3", "-o", "ics"),
-        ("calendar", "POLICY", "--from", "2026-11-01", "--days", "3", "-o", "svg"),
+        *(("calendar", "POLICY", *WEEK, form) for form in ("json", "ics", "svg")),
         ("check", "POLICY", "--from", "2026-11-01", "-o", "json"),
-        ("diff", "POLICY", "OLD", "--from", "2026-11-01", "--days", "3", "-o", "json"),
+        ("diff", "POLICY", "OLD", *WEEK, "json"),
         ("render", "POLICY", "--output-dir", "OUT"),
         ("split", "RESOURCES", "--classes", "POLICY", "--plan"),
-    ):
-        command(arguments, data)
-
-
-def resources(data: bytes) -> None:
-    for arguments in (
+    ),
+    "resources": (
         ("verify", "TEXT", "--policy", "GOOD"),
         ("render", "GOOD", "--output-dir", "OUT", "--resources", "DIR"),
         ("split", "DIR", "--classes", "CLASSES", "--plan"),
         ("status", "GOOD", "-f", "TEXT", "--at", "2026-11-02T10:00Z", "-o", "json"),
         ("check", "--repo", "DIR", "-o", "json"),
         ("migrate", "DIR", "--output-dir", "OUT"),
-    ):
+    ),
+    "calendar": (("import", "TEXT"),),
+}
+
+
+def commands(name: str, data: bytes) -> None:
+    """Run the commands that read such a text."""
+    for arguments in COMMANDS[name]:
         command(arguments, data)
 
 
-def calendar(data: bytes) -> None:
-    command(("import", "TEXT"), data)
-
-
 def bytes_anywhere(data: bytes) -> None:
-    function(data)
-    plugin(data)
-    policy(data)
-    resources(data)
-    calendar(data)
+    for target in (function, plugin, policy):
+        target(data)
+    for name in ("resources", "calendar"):
+        commands(name, data)
 
 
 def command(arguments: tuple[str, ...], data: bytes) -> None:
-    """Run one command; words in capitals are the files that a call has."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "dir").mkdir()
-        files = {
-            "POLICY": ("policy.yaml", data),
-            "TEXT": ("text.yaml", data),
-            "OLD": ("old.yaml", POLICY.encode()),
-            "GOOD": ("good.yaml", POLICY.encode()),
-            "CLASSES": ("classes.yaml", CLASSES.encode()),
-            "RESOURCES": ("resources.yaml", APPS.encode()),
-            "DIR": ("dir/text.yaml", data),
-        }
-        for name in {argument for argument in arguments if argument in files}:
-            (root / files[name][0]).write_bytes(files[name][1])
-        places = {name: str(root / path) for name, (path, _) in files.items()} | {
-            "DIR": str(root / "dir"),
-            "OUT": str(root / "out"),
-        }
-        code, out, err = run([places.get(argument, argument) for argument in arguments])
+        (root / "DIR").mkdir()
+        for name, text in {
+            "POLICY": data,
+            "TEXT": data,
+            "DIR/text.yaml": data,
+            "OLD": POLICY.encode(),
+            "GOOD": POLICY.encode(),
+            "CLASSES": CLASSES.encode(),
+            "RESOURCES": APPS.encode(),
+        }.items():
+            (root / name).write_bytes(text)
+        places = [
+            str(root / word) if word.isalpha() and word.isupper() else word for word in arguments
+        ]
+        code, out, err = run(places)
     try:
         _said(code, err, silent=True)
         if code == FINE:
@@ -311,7 +304,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "function": function,
     "plugin": plugin,
     "policy": policy,
-    "resources": resources,
-    "calendar": calendar,
+    "resources": partial(commands, "resources"),
+    "calendar": partial(commands, "calendar"),
     "bytes": bytes_anywhere,
 }

@@ -7,54 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import spec
+from seeds import EVENTS
 
 from krm_windows.cli import main
 from krm_windows.edit import icalendar_events
 from krm_windows.edit.entries import DatedEntry, render
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
-
-EVENTS = """\
-BEGIN:VCALENDAR
-VERSION:2.0
-PRODID:-//tests//EN
-BEGIN:VEVENT
-UID:1
-DTSTAMP:20260101T000000Z
-DTSTART;VALUE=DATE:20261224
-DTEND;VALUE=DATE:20270102
-SUMMARY:Betriebsferien\\, Straße
-RRULE:FREQ=YEARLY
-END:VEVENT
-BEGIN:VEVENT
-UID:2
-DTSTAMP:20260101T000000Z
-DTSTART;TZID=Europe/Berlin:20270301T200000
-DTEND;TZID=Europe/Berlin:20270302T060030
-SUMMARY:Inventory: "all"
-END:VEVENT
-BEGIN:VEVENT
-UID:3
-DTSTAMP:20260101T000000Z
-DTSTART:20270401T200000
-DURATION:PT2H
-END:VEVENT
-BEGIN:VEVENT
-UID:4
-DTSTAMP:20260101T000000Z
-DTSTART;VALUE=DATE:20270501
-SUMMARY:Called off
-STATUS:CANCELLED
-END:VEVENT
-BEGIN:VEVENT
-UID:5
-DTSTAMP:20260101T000000Z
-DTSTART:20270601T120000Z
-SUMMARY:A reminder without a length
-END:VEVENT
-END:VCALENDAR
-"""
-
 
 Printed = pytest.CaptureFixture[str]
 

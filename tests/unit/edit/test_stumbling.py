@@ -23,31 +23,25 @@ END:VEVENT
 END:VCALENDAR
 """
 START, END = "DTSTART;VALUE=DATE:20261224", "DTEND;VALUE=DATE:20261226"
+BOTH = f"{START}\n{END}"
+ZONE = "\nEND:VEVENT\nBEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:2"
 # Fields that are missing, there twice, of another type than the other, or nonsense.
 ODD = {
     "nothing": "SUMMARY:x",
     "no start": END,
-    "start twice": f"{START}\n{START}\n{END}",
+    "start twice": f"{START}\n{BOTH}",
     "a time and a date": f"DTSTART:20261224T120000Z\n{END}",
-    "a time with a zone and one without": "DTSTART:20261224T120000Z\nDTEND:20261226T120000",
-    "no zone that anybody knows": (
-        "DTSTART;TZID=Nowhere/Else:20261224T120000\nDTEND:20261226T120000Z"
-    ),
-    "an empty rule": f"{START}\n{END}\nRRULE:",
-    "a rule with odd parts": f"{START}\n{END}\nRRULE:FREQ=DAILY;COUNT=x;UNTIL=y",
-    "an end of the rule of another type": (
-        f"{START}\n{END}\nRRULE:FREQ=DAILY;UNTIL=20261230T000000Z"
-    ),
-    "an end of the rule without a zone": (
-        "DTSTART:20261224T120000Z\nRRULE:FREQ=DAILY;UNTIL=20261230T000000"
-    ),
-    "an exception that is no date": f"{START}\n{END}\nEXDATE:x",
-    "an end and a duration": f"{START}\n{END}\nDURATION:P1D",
-    "a title twice": f"{START}\n{END}\nSUMMARY:a\nSUMMARY:b\nSTATUS:CANCELLED\nSTATUS:x",
+    "with and without a zone": "DTSTART:20261224T120000Z\nDTEND:20261226T120000",
+    "no such zone": "DTSTART;TZID=Nowhere/Else:20261224T120000\nDTEND:20261226T120000Z",
+    "an empty rule": f"{BOTH}\nRRULE:",
+    "odd parts of a rule": f"{BOTH}\nRRULE:FREQ=DAILY;COUNT=x;UNTIL=y",
+    "another type of end": f"{BOTH}\nRRULE:FREQ=DAILY;UNTIL=20261230T000000Z",
+    "an end without a zone": "DTSTART:20261224T120000Z\nRRULE:FREQ=DAILY;UNTIL=20261230T000000",
+    "an exception that is no date": f"{BOTH}\nEXDATE:x",
+    "an end and a duration": f"{BOTH}\nDURATION:P1D",
+    "a title twice": f"{BOTH}\nSUMMARY:a\nSUMMARY:b\nSTATUS:CANCELLED\nSTATUS:x",
     "a year that is too large": "DTSTART;VALUE=DATE:99991231\nDURATION:P9999999D",
-    "a zone without rules": (
-        f"{START}\n{END}\nEND:VEVENT\nBEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:2"
-    ),
+    "a zone without rules": BOTH + ZONE,
 }
 
 

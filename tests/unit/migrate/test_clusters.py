@@ -16,10 +16,7 @@ from krm_windows.system.checkout import Checkout
 
 WINDOW = pair("0 8 * * 1", "0 17 * * 4")
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"
-CATALOG = (
-    "apiVersion: backstage.io/v1alpha1\nkind: Component\nmetadata: {name: fleet}\n"
-    "spec: {type: service}\n"
-)
+CATALOG = "apiVersion: backstage.io/v1alpha1\nkind: Component\nmetadata: {name: fleet}\n"
 
 
 def flux(name: str, path: str, source: str = "flux-system") -> str:
@@ -104,18 +101,14 @@ def test_the_only_cluster_of_a_repository_needs_no_name(folder: str, name: str |
     assert clusters(run(files)) == {name}
 
 
+PATCH = "patches: [{{path: {}}}]\n"
 # A patch of a Flux Kustomization has no path, and applies nothing.
 PATCHED = {
     **WINDOW,
     "other.yaml": flux("other", "./other"),
     "other/settings.yaml": SETTINGS,
-    "patch.yaml": (
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
-        "metadata: {name: other, namespace: flux-system}\nspec: {prune: true}\n"
-    ),
-    "kustomization.yaml": kustomization(
-        "other.yaml", *WINDOW, rest="patches: [{path: patch.yaml}]\n"
-    ),
+    "patch.yaml": flux("other", "").partition("spec:")[0] + "spec: {prune: true}\n",
+    "kustomization.yaml": kustomization("other.yaml", *WINDOW, rest=PATCH.format("patch.yaml")),
 }
 
 
@@ -191,7 +184,7 @@ def test_what_cannot_be_built_makes_no_policy() -> None:
 
 def test_without_kustomize_no_policy_is_made_of_what_needs_it(tmp_path: Path) -> None:
     """Plain directories need none, patches do."""
-    patched = kustomization(*WINDOW, rest="patches: [{path: times.yaml}]\n")
+    patched = kustomization(*WINDOW, rest=PATCH.format("times.yaml"))
     times = job("open-shop", "0 9 * * 1", "flux resume helmrelease shop")
     for rest, wanted in (
         ({}, []),

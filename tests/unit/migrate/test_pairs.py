@@ -70,8 +70,6 @@ def test_a_closing_that_changes_nothing_is_left_out() -> None:
             [("open", "0 8 * * *"), ("close", "0 17 1-15 * *"), ("close-b", "0 18 16-31 * *")],
             "migrate-untranslated",
         ),
-        ([("open", "0 8 * * *")], "migrate-never-closes"),
-        ([("close", "0 8 * * *")], "migrate-never-opens"),
     ],
 )
 def test_what_makes_no_window_is_refused(edges: list[tuple[str, str]], rule: str) -> None:

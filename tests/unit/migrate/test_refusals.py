@@ -16,48 +16,38 @@ from krm_windows.results import fails
 ROOT = "clusters/prod"
 
 
+def manifest(api: str, kind: str, name: str, namespace: str, spec: object) -> str:
+    metadata = {"name": name, "namespace": namespace}
+    document = {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+    return yaml.safe_dump(document)
+
+
 def kustomization(name: str, path: str, namespace: str = "flux-system", **fields: object) -> str:
     """Write a Flux Kustomization of the source `flux-system`, but for some fields."""
-    spec = {
-        "interval": "10m",
-        "path": path,
-        "prune": True,
-        "sourceRef": {"kind": "GitRepository", "name": namespace},
-        **fields,
-    }
+    source = {"kind": "GitRepository", "name": namespace}
+    spec = {"interval": "10m", "path": path, "prune": True, "sourceRef": source, **fields}
     return manifest("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, namespace, spec)
 
 
-def source(name: str) -> str:
+def source(name: str, namespace: str = "flux-system") -> str:
     spec = {"interval": "1m", "url": f"ssh://git@git.example/acme/{name}"}
-    return manifest("source.toolkit.fluxcd.io/v1", "GitRepository", name, "flux-system", spec)
+    return manifest("source.toolkit.fluxcd.io/v1", "GitRepository", name, namespace, spec)
 
 
 def release(name: str, namespace: str = "flux-system", **fields: object) -> str:
-    chart = {
-        "chart": "web",
-        "version": "1.2.3",
-        "sourceRef": {"kind": "HelmRepository", "name": "c"},
-    }
+    repository = {"kind": "HelmRepository", "name": "c"}
+    chart = {"chart": "web", "version": "1.2.3", "sourceRef": repository}
     spec = {"interval": "1h", "chart": {"spec": chart}, **fields}
     return manifest("helm.toolkit.fluxcd.io/v2", "HelmRelease", name, namespace, spec)
 
 
-def manifest(api_version: str, kind: str, name: str, namespace: str, spec: object) -> str:
-    metadata = {"name": name, "namespace": namespace}
-    return yaml.safe_dump(
-        {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
-    )
-
-
-def fleet(targets: str, **files: str) -> dict[str, str]:
+def fleet(targets: str, namespace: str = "flux-system", **files: str) -> dict[str, str]:
     """Write a cluster with two workloads, and CronJobs that gate some targets."""
+    root = kustomization(namespace, f"./{ROOT}", namespace)
     return {
-        f"{ROOT}/flux-system/gotk-sync.yaml": (
-            f"{source('flux-system')}---\n{kustomization('flux-system', f'./{ROOT}')}"
-        ),
-        f"{ROOT}/apps.yaml": kustomization("apps", "./apps"),
-        f"{ROOT}/infra.yaml": kustomization("infra", "./infra"),
+        f"{ROOT}/flux-system/gotk-sync.yaml": f"{source(namespace, namespace)}---\n{root}",
+        f"{ROOT}/apps.yaml": kustomization("apps", "./apps", namespace),
+        f"{ROOT}/infra.yaml": kustomization("infra", "./infra", namespace),
         "apps/a.yaml": manifest("v1", "ConfigMap", "a", "default", None),
         "infra/i.yaml": manifest("v1", "ConfigMap", "i", "default", None),
         f"{ROOT}/open.yaml": job("open", "0 8 * * 1-5", f"flux resume {targets}"),
@@ -78,31 +68,16 @@ def migrated(files: dict[str, str], folder: Path) -> Migration:
 
 
 ALL = "kustomization --all -n flux-system"
+CHARTS = {"kind": "GitRepository", "name": "charts"}
 ACCEPTED = {
     "all": (fleet(ALL), {"apps", "infra"}),
     "the root by name": (fleet("kustomization flux-system apps"), {"apps"}),
-    "a root of another name": (
-        {
-            **{
-                path: text.replace("namespace: flux-system", "namespace: fleet")
-                for path, text in fleet("kustomization --all -n fleet").items()
-            },
-            f"{ROOT}/flux-system/gotk-sync.yaml": (
-                source("fleet").replace("namespace: flux-system", "namespace: fleet")
-                + f"---\n{kustomization('fleet', f'./{ROOT}', 'fleet')}"
-            ),
-            f"{ROOT}/apps.yaml": kustomization("apps", "./apps", "fleet"),
-            f"{ROOT}/infra.yaml": kustomization("infra", "./infra", "fleet"),
-        },
-        {"apps", "infra"},
-    ),
+    "a root of another name": (fleet("kustomization --all -n fleet", "fleet"), {"apps", "infra"}),
     "sources": (
         fleet(
             "source git --all",
             clusters__prod__charts=source("charts"),
-            clusters__prod__apps=kustomization(
-                "apps", "./apps", sourceRef={"kind": "GitRepository", "name": "charts"}
-            ),
+            clusters__prod__apps=kustomization("apps", "./apps", sourceRef=CHARTS),
         ),
         {"charts"},
     ),

@@ -28,6 +28,9 @@ SCRIPTS = (
     "for x in a; do\n\n flux $x;\n\ndone; flux \\\n b",
     "for x in a; do flux suspend ks $x; done && flux suspend ks b",
     "flux a;flux b # c; flux d; exit 0",
+    "set -e\nflux suspend ks a # the first\n\n# and the second\nflux suspend \\\n  ks b",
+    "flux suspend ks a || true\nflux suspend ks b > /dev/null 2>&1",
+    'echo "it is $(date)" > /dev/null; flux suspend ks "a" && \\\n flux suspend ks \'b\'; exit 0',
 )
 ENVIRONMENT = {"NAMES": "a b", "PLAIN": "c", "SPACED": " a  b "}
 
@@ -35,22 +38,15 @@ ENVIRONMENT = {"NAMES": "a b", "PLAIN": "c", "SPACED": " a  b "}
 def said(script: str) -> list[str]:
     """Return what a shell says of a script."""
     program = shutil.which("sh") or pytest.fail("there is no sh")
-    done = subprocess.run(
-        [program, "-c", SAID + script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **ENVIRONMENT},
-    )
+    command, env = [program, "-c", SAID + script], {**os.environ, **ENVIRONMENT}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     return done.stdout.splitlines()
 
 
 def read(script: str) -> list[str]:
     """Return the same of what we read."""
-    commands = [
-        command for command in shell.split(script, ENVIRONMENT) if command.words[0] == "flux"
-    ]
-    return ["".join(f"<{word}>" for word in command.words[1:]) for command in commands]
+    commands = [each.words for each in shell.split(script, ENVIRONMENT)]
+    return ["".join(f"<{word}>" for word in words[1:]) for words in commands if words[0] == "flux"]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -58,7 +58,6 @@ def test_intervals_carry_the_zones_offset_and_do_not_end_where_the_range_does() 
 
 
 def test_an_interval_is_maximal_and_names_all_that_open_a_part_of_it() -> None:
-    """Windows that touch are one interval."""
     touching = (
         Rule(Kind.WINDOW, "day", zoned.at(8), zoned.at(12)),
         Rule(Kind.WINDOW, "noon", zoned.at(12), zoned.at(13)),

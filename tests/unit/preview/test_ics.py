@@ -7,7 +7,7 @@ import pytest
 import zoned
 
 from krm_windows.gate.timetable import Target
-from krm_windows.preview import ics, records
+from krm_windows.preview import ics
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
@@ -65,18 +65,9 @@ def test_an_event_is_the_same_whatever_days_are_asked_for(start: date, days: int
 
 
 def test_events_of_clusters_and_policies_differ() -> None:
-    """A UID is unique."""
     others = (WEEK, WEEK._replace(cluster=None), WEEK._replace(policy="flux-system/other"))
     found = [event["UID"] for one in others for event in events(one, date(2026, 3, 23), 70)]
     assert len(set(found)) == len(found) == 30
-
-
-def test_what_never_closes_is_one_event() -> None:
-    """There is no true edge, so the range gives both."""
-    ever = zoned.timetable(policy="a/b", time_zone="UTC", outside_windows="Open")
-    [event] = events(ever, date(2026, 3, 23), 7)
-    assert event.start == datetime(2026, 3, 23, tzinfo=UTC)
-    assert event.end == datetime(2026, 3, 30, tzinfo=UTC)
 
 
 def test_freezes_and_overrides_are_events_too() -> None:
@@ -94,17 +85,3 @@ def test_freezes_and_overrides_are_events_too() -> None:
     [again] = [each for each in events(policy, date(2026, 4, 1), 1) if "Freeze" in each["SUMMARY"]]
     assert (again["UID"], again.start, again.end) == (easter["UID"], easter.start, easter.end)
     assert events(policy, date(2026, 5, 5), 1) == events(WEEK, date(2026, 5, 5), 1)
-
-
-def test_a_record_has_freezes_and_overrides_too() -> None:
-    """With the rule, the reason and the edges in the policy's zone."""
-    [one] = calendars([WEEK._replace(freezes=(EASTER,))], Period(date(2026, 3, 23), 7))
-    assert records.calendar(one)["exceptions"] == [
-        {
-            "rule": "freezes.easter",
-            "kind": "freeze",
-            "reason": "Holidays",
-            "from": "2026-03-20T00:00:00+01:00",
-            "until": "2026-04-07T00:00:00+02:00",
-        }
-    ]

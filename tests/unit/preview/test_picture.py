@@ -1,6 +1,7 @@
 """What pictures show: rows of what is alike, bands of time, lanes for what was asked for."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -53,18 +54,6 @@ def test_what_overlaps_lies_in_lanes() -> None:
     [fact] = [each for each in row.facts if (each.kind, each.label) == ("open", "fix")]
     said = "open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix"
     assert row.words(fact) == said
-
-
-def test_now_is_marked_if_it_is_among_the_days() -> None:
-    """Only an instant that is given is marked; the same call writes the same bytes."""
-    every = calendars([timetable()], Period(date(2027, 3, 8), 7))
-    within = datetime(2027, 3, 9, 12, tzinfo=UTC)
-    assert draw(every, within).now == within
-    assert draw(every, datetime(2027, 3, 15, 12, tzinfo=UTC)).now is None
-    for writer in (html.render, svg.render):
-        assert "now" in writer(every, within).partition("</style>")[2]
-        assert writer(every, within) == writer(every, within)
-        assert "Now it is" not in writer(every)
 
 
 def test_what_is_gated_and_why_is_named() -> None:
@@ -144,17 +133,13 @@ def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
 
     The days are never cut.
     """
-    long = WEEK._replace(key=LONG)
-    target = Target("g", "r", "Kustomization", "flux-system", LONG)
-    every = calendars(
-        [
-            timetable(zone, zone, f"flux-system/{LONG}")._replace(
-                windows=(long,), targets=(target,)
-            )
-            for zone in ("Europe/Berlin", "America/Argentina/Buenos_Aires")
-        ],
-        Period(date(2027, 3, 8), 28),
-    )
+    rules: dict[str, Any] = {
+        "windows": (WEEK._replace(key=LONG),),
+        "targets": (Target("g", "r", "Kustomization", "flux-system", LONG),),
+    }
+    zones = ("Europe/Berlin", "America/Argentina/Buenos_Aires")
+    named = [timetable(zone, zone, f"flux-system/{LONG}")._replace(**rules) for zone in zones]
+    every = calendars(named, Period(date(2027, 3, 8), 28))
     root = ET.fromstring(svg.render(every, width=width))  # noqa: S314 - it is our own
     assert root.get("width") == str(width)
     texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
@@ -170,26 +155,11 @@ def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
     assert min(beside) == (12.0 if width < 640 else 200.0)
 
 
-def test_labels_are_cut_with_a_mark() -> None:
-    """A few letters say nothing."""
-    assert [fitting("audit-of-everything", room) for room in (19, 10, 6, 5)] == [
-        "audit-of-everything",
-        "audit-of-…",
-        "audit…",
-        "",
-    ]
-    assert len(fitting("w" * 50, 30)) <= 20
-
-
-def test_names_say_what_differs() -> None:
-    """Of one policy the clusters are named, of several the policies too."""
-    assert [row.names for row in drawn(timetable("a"), timetable("b")).rows] == [("a", "b")]
-    both = drawn(timetable("a"), timetable("a", policy="flux-system/other")).rows
-    assert [row.names for row in both] == [("flux-system/week on a", "flux-system/other on a")]
-
-
 def test_svg_shows_every_fact() -> None:
-    """It is well-formed, and each part has its words as a title."""
+    """It is well-formed, and each part has its words as a title; labels are cut with a mark."""
+    cut = [fitting("audit-of-everything", room) for room in (19, 10, 6, 5)]
+    assert cut == ["audit-of-everything", "audit-of-…", "audit…", ""]
+    assert len(fitting("w" * 50, 30)) <= 20
     every: tuple[Calendar, ...] = calendars([timetable("<a> & b")], Period(date(2027, 3, 8), 60))
     root = ET.fromstring(svg.render(every))  # noqa: S314 - it is our own
     titles = {title.text for title in root.iter("{http://www.w3.org/2000/svg}title")}
@@ -232,6 +202,10 @@ def test_each_row_is_on_its_own_clock() -> None:
     """Monday 08:00 is below Monday 08:00, also in weeks in which clocks change."""
     picture = drawn(*(timetable(zone, zone) for zone in ZONES))
     assert [row.zone.key for row in picture.rows] == list(ZONES)
+    # Of one policy the clusters are named, of several the policies too.
+    assert [row.names for row in picture.rows] == [(zone,) for zone in ZONES]
+    both = drawn(timetable("a"), timetable("a", policy="flux-system/other")).rows
+    assert [row.names for row in both] == [("flux-system/week on a", "flux-system/other on a")]
     assert picture.clocks == "Each row is in its own time zone."
     assert picture.days == "2027-03-08 to 2027-04-04"
     assert len(weeks(picture)) == 4
@@ -276,6 +250,12 @@ def test_now_is_another_time_in_each_row() -> None:
     assert hours == pytest.approx([48 + 21, 48 + 13, 48 + 7, 72 + 1])
     assert picture.time_of_now == "Wed 2027-03-10 12:00 UTC"
     assert html.render(every, now).count('<span class="line-of-now"') == len(ZONES)
+    # Only an instant that is given is marked; the same call writes the same bytes.
+    assert draw(every, now + timedelta(days=7)).now is None
+    for writer in (html.render, svg.render):
+        assert "now" in writer(every, now).partition("</style>")[2]
+        assert writer(every, now) == writer(every, now)
+        assert "Now it is" not in writer(every)
 
 
 def test_a_repeated_hour_has_no_width() -> None:

@@ -5,7 +5,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -51,7 +51,6 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with one commit on `main`, and a policy below `clusters`."""
     folder = tmp_path / "repository"
     (folder / "clusters").mkdir(parents=True)
     (folder / "clusters/week.yaml").write_text(POLICY)
@@ -111,8 +110,22 @@ def git(repository: Path, tool: Callable[[str], Path], committed: Path) -> Git:
 
 
 @pytest.fixture
+def commit(repository: Path, git: Git) -> Callable[..., str]:
+    """Commit files, given as texts by path; return the commit."""
+
+    def made(files: Mapping[str, str], message: str = "more") -> str:
+        for path, text in files.items():
+            (repository / path).parent.mkdir(parents=True, exist_ok=True)
+            (repository / path).write_text(text)
+        git("add", ".")
+        git("commit", "--quiet", f"--message={message}")
+        return git("rev-parse", "HEAD").strip()
+
+    return made
+
+
+@pytest.fixture
 def remote(git: Git, repository: Path, tmp_path: Path) -> Path:
-    """A bare repository that the branch is pushed to."""
     place = tmp_path / "remote.git"
     git("clone", "--quiet", "--bare", str(repository), str(place))
     git("remote", "add", "origin", str(place))
@@ -121,8 +134,6 @@ def remote(git: Git, repository: Path, tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
-
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -141,11 +152,10 @@ class Client:
 
     application: ASGIApp
     windows: Windows
-    headers: dict[str, str] = field(default_factory=dict)
 
     def ask(self, method: str, target: str, body: bytes | object = b"", **headers: str) -> Answer:
         """Make a request; what is no bytes is sent as JSON."""
-        sent = {name.replace("_", "-"): text for name, text in {**self.headers, **headers}.items()}
+        sent = {name.replace("_", "-"): text for name, text in headers.items()}
         if not isinstance(body, bytes):
             sent.setdefault("content-type", "application/json")
             body = json.dumps(body).encode()
@@ -221,20 +231,14 @@ def serve(repository: Path, git: Git) -> Serve:
 
 
 @pytest.fixture
-def started(repository: Path, git: Git) -> Callable[..., Client]:
+def started(serve: Serve) -> Serve:
     """Start a service that callers reach in some ways, and whose log is kept in `lines`."""
-    assert git
 
-    def start(
-        ways: Ways,
-        lines: list[dict[str, Any]],
-        **settings: Any,  # noqa: ANN401
-    ) -> Client:
-        windows = Windows(Settings(repo=repository, **{"branch": "main", **settings}))
-        log = Log(lambda line: lines.append(dict(line)))
-        access = Access(ways)
+    def start(ways: Ways, lines: list[dict[str, Any]]) -> Client:
+        windows, access = serve().windows, Access(ways)
         if access.keys is not None:
             access.keys.refresh()
+        log = Log(lambda line: lines.append(dict(line)))
         return Client(application.make(windows, access, log), windows)
 
     return start
@@ -242,5 +246,4 @@ def started(repository: Path, git: Git) -> Callable[..., Client]:
 
 @pytest.fixture
 def client(serve: Serve) -> Client:
-    """A service on the repository, asked by Ada, who may do everything."""
     return serve()

@@ -26,7 +26,6 @@ def patch(client: Client, body: object, tag: str, query: str = "") -> Any:  # no
 
 
 def read(client: Client) -> Any:  # noqa: ANN401
-    """Read the policy."""
     return client.ask("GET", POLICY_PATH)
 
 
@@ -95,7 +94,6 @@ def test_a_wrong_change_is_refused_with_its_findings(client: Client, git: Git) -
 
 
 def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) -> None:
-    """Only where there was none."""
     policy = read(client).json()
     policy["metadata"]["name"] = "night"
     done = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")

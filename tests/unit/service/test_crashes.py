@@ -13,14 +13,35 @@ import pytest
 Serve = Any
 
 Git = Callable[..., str]
-# Every program that is started, and every call that changes a file, is a step; before one of
-# them the process ends, as if it had been killed.
-KILLED = """\
+WRITER = """\
 import os
 import sys
+from itertools import count
 from pathlib import Path
 
-left = int(sys.argv[2])
+from krm_windows.edit.patches import patched
+from krm_windows.service.access import EVERYTHING, Caller
+from krm_windows.service.settings import Settings
+from krm_windows.service.windows import Windows
+from krm_windows.service.writing import Order, Place, Writer
+from krm_windows.system import programs
+from krm_windows.system.git_branch import Person
+
+windows = Windows(Settings(repo=Path(sys.argv[1]), branch="main", remote=sys.argv[2] or None))
+writer = Writer(windows)
+order = Order(Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING), "later")
+
+
+def write(minute):
+    patch = {"spec": {"windows": {"week": {"closes": f"Fri 12:{minute:02}"}}}}
+    writer.change(Place("flux-system", "week"), lambda old: patched(old, patch), order)
+
+
+"""
+# Every program that is started, and every call that changes a file, is a step; before one of
+# them the process ends, as if it had been killed.
+KILLED = f"""{WRITER}
+left = int(sys.argv[3])
 
 
 def stepping(function):
@@ -34,22 +55,10 @@ def stepping(function):
     return step
 
 
-from krm_windows.edit.patches import patched
-from krm_windows.service.access import EVERYTHING, Caller
-from krm_windows.service.settings import Settings
-from krm_windows.service.windows import Windows
-from krm_windows.service.writing import Order, Place, Writer
-from krm_windows.system import programs
-from krm_windows.system.git_branch import Person
-
-windows = Windows(Settings(repo=Path(sys.argv[1]), branch="main", remote=sys.argv[3] or None))
 programs.run = stepping(programs.run)
 for name in ("rename", "link", "unlink", "fsync", "mkdir", "rmdir", "replace"):
     setattr(os, name, stepping(getattr(os, name)))
-patch = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
-order = Order(Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING), "later")
-Writer(windows).change(Place("flux-system", "week"), lambda old: patched(old, patch), order)
-print("done")
+write(0)
 """
 
 
@@ -68,7 +77,7 @@ def test_killed_at_every_step(
     before = git("rev-parse", "main").strip()
     ends: set[bool] = set()
     for step in range(200):
-        command = [sys.executable, "-c", KILLED, str(repository), str(step), name]
+        command = [sys.executable, "-c", KILLED, str(repository), name, str(step)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         client = serve(remote=name or None)
         client.windows.fetch()
@@ -91,32 +100,14 @@ def test_killed_at_every_step(
     assert ends == {True, False}
 
 
-WRITING = """\
-import sys
-from itertools import count
-from pathlib import Path
-
-from krm_windows.edit.patches import patched
-from krm_windows.service.access import EVERYTHING, Caller
-from krm_windows.service.settings import Settings
-from krm_windows.service.windows import Windows
-from krm_windows.service.writing import Order, Place, Writer
-from krm_windows.system.git_branch import Person
-
-writer = Writer(Windows(Settings(repo=Path(sys.argv[1]), branch="main")))
-order = Order(Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING), "later")
-for number in count():
-    patch = {"spec": {"windows": {"week": {"closes": f"Fri 12:{number % 60:02}"}}}}
-    writer.change(Place("flux-system", "week"), lambda old: patched(old, patch), order)
-    print(number, flush=True)
-"""
+WRITING = f"{WRITER}for number in count():\n    write(number % 60)\n    print(number, flush=True)\n"
 
 
 @pytest.mark.slow
 def test_killed_at_any_moment(serve: Serve, git: Git, repository: Path) -> None:
     """In the middle of libgit2, too: every commit is whole, and the next service goes on."""
     for number in range(20):
-        command = [sys.executable, "-c", WRITING, str(repository)]
+        command = [sys.executable, "-c", WRITING, str(repository), ""]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stdout.readline()

@@ -1,11 +1,8 @@
 """Whose JSON Web Tokens count, and what becomes of a provider that does not answer."""
 
 import json
-import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
@@ -14,6 +11,7 @@ from authorization import bearer
 from certificates import Certificate, self_signed
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
+from listening import answering
 
 from krm_windows.service import keys
 from krm_windows.service.access import Provider, Scope, Ways
@@ -22,47 +20,29 @@ from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
 Serve = Any
 
 AUDIENCE = "krm-windows"
+DISCOVERY = "/.well-known/openid-configuration"
 POLICY = "/policies/flux-system/week"
 KEY = rsa.generate_private_key(65537, 2048)
 GRANTED = {"ops": frozenset(Scope)}
 
 
 class Issuer:
-    """A provider on loopback, whose answers a test sets."""
+    """A provider, whose answers a test sets."""
 
-    def __init__(self, certificate: Certificate | None = None) -> None:
+    def __init__(self) -> None:
         public: dict[str, Any] = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
         public.pop("key_ops")
         self.key = {**public, "kid": "k1"}
         self.asked: list[str] = []
-        issuer = self
+        self.name = self.address = ""
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                issuer.asked.append(self.path)
-                body = json.dumps(issuer.documents()[self.path]).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Print nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.name = self.address = f"http://127.0.0.1:{self.server.server_port}"
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-            self.name = self.address = f"https://localhost:{self.server.server_port}"
+    def answer(self, asked: str, *_: object) -> tuple[int, dict[str, str], bytes]:
+        self.asked.append(asked)
+        return 200, {}, json.dumps(self.documents()[asked.split()[1]]).encode()
 
     def documents(self) -> dict[str, object]:
         return {
-            "/.well-known/openid-configuration": {
-                "issuer": self.name,
-                "jwks_uri": f"{self.address}/keys",
-            },
+            DISCOVERY: {"issuer": self.name, "jwks_uri": f"{self.address}/keys"},
             "/keys": {"keys": [self.key]},
         }
 
@@ -73,13 +53,10 @@ class Issuer:
         headers = {"kid": kid, "typ": typ}
         return jwt.encode({**claims, "scope": "ops", **more}, KEY, algorithm, headers)
 
-    def serve(self) -> Iterator["Issuer"]:
-        thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
-        thread.start()
-        yield self
-        self.server.shutdown()
-        thread.join()
-        self.server.server_close()
+    def serve(self, certificate: Certificate | None = None) -> Iterator["Issuer"]:
+        with answering(self.answer, certificate) as self.address:
+            self.name = self.address
+            yield self
 
 
 def claims(found: Keys, token: str) -> Mapping[str, object]:
@@ -100,7 +77,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 
 @pytest.fixture
 def secure(certificate: Certificate) -> Iterator[Issuer]:
-    yield from Issuer(certificate).serve()
+    yield from Issuer().serve(certificate)
 
 
 def test_who_vouches_for_an_issuer(
@@ -171,7 +148,7 @@ def test_a_provider_out_of_reach_is_not_the_callers_fault(
 ) -> None:
     """The operator is told why, and the caller to come back."""
     lines: list[dict[str, Any]] = []
-    odd = {"/.well-known/openid-configuration": ["odd"]}
+    odd = {DISCOVERY: ["odd"]}
     issuer.documents = lambda: odd  # type: ignore[method-assign, assignment, return-value]
     done = started(ways, lines).ask("GET", POLICY, **bearer(issuer.token()))
     assert (done.status, done.headers["retry-after"]) == (503, "30")

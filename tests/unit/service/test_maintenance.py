@@ -24,12 +24,10 @@ def loose(repository: Path) -> int:
 
 def changed(client: Client, number: int) -> str:
     body = {"spec": {"windows": {"week": {"closes": f"Fri {number:02}:00"}}}}
-    done = client.ask(
-        "PATCH", PATH, body, if_match="*", content_type="application/merge-patch+json"
-    )
+    merge = "application/merge-patch+json"
+    done = client.ask("PATCH", PATH, body, if_match="*", content_type=merge)
     assert done.status == 200, done.body
-    commit: str = done.json()["commit"]
-    return commit
+    return str(done.json()["commit"])
 
 
 @pytest.mark.slow  # makes many commits

@@ -9,6 +9,7 @@ from krm_windows.service.policies import Place
 
 Serve = Any
 Git = Any
+Commit = Any
 # The name can be read, and the syntax is right, but the spec refers to what is not there.
 DOUBTFUL = """\
 apiVersion: krm-windows.dev/v1alpha1
@@ -18,20 +19,14 @@ spec: {timeZone: Etc/UTC, windows: *missing}
 """
 
 
-def commit(repository: Path, git: Git, name: str, text: str) -> None:
-    (repository / "clusters" / name).write_text(text)
-    git("add", ".")
-    git("commit", "--quiet", "--message=more")
-
-
 @pytest.mark.parametrize(
     ("rest", "said"), [("  : [\n", "line 4"), ("", "*missing has no anchor")], ids=["yaml", "alias"]
 )
 def test_a_file_that_cannot_be_read_is_named(
-    rest: str, said: str, serve: Serve, repository: Path, git: Git
+    rest: str, said: str, serve: Serve, commit: Commit
 ) -> None:
     """With what is wrong in it; the others are served."""
-    commit(repository, git, "broken.yaml", DOUBTFUL + rest)
+    commit({"clusters/broken.yaml": DOUBTFUL + rest})
     found = serve().ask("GET", "/policies").json()
     assert [each["name"] for each in found["policies"]] == ["week"]
     [unreadable] = found["unreadable"]
@@ -39,21 +34,21 @@ def test_a_file_that_cannot_be_read_is_named(
     assert said in unreadable["detail"]
 
 
-def test_a_mapping_that_is_no_object_loses_no_policy(
-    serve: Serve, repository: Path, git: Git
-) -> None:
+def test_a_mapping_that_is_no_object_loses_no_policy(serve: Serve, commit: Commit) -> None:
     """Beside a policy in its file, before it or behind it."""
     policy = DOUBTFUL.replace("*missing", "{}")
     others = ("values: {a: b}", "values:\n  a: b", "{a: b}", "{}", "metadata: {name: other}")
     for number, other in enumerate(others):
         text = policy.replace("doubtful", f"beside-{number}")
-        commit(repository, git, f"beside-{number}.yaml", f"{other}\n---\n{text}---\n{other}\n")
+        commit({f"clusters/beside-{number}.yaml": f"{other}\n---\n{text}---\n{other}\n"})
     found = serve().ask("GET", "/policies").json()
     assert found["unreadable"] == []
     assert len(found["policies"]) == len(others) + 1
 
 
-def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) -> None:
+def test_what_others_commit_is_seen(
+    serve: Serve, repository: Path, git: Git, commit: Commit
+) -> None:
     """Files that come, change, move and go, one by one and many at once, beside what is no file."""
     client = serve()
     text = (repository / "clusters/week.yaml").read_text()
@@ -62,22 +57,18 @@ def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) ->
         client.windows.refresh()
         return [each["name"] for each in client.ask("GET", "/policies").json()["policies"]]
 
-    commit(repository, git, "other.yaml", text.replace("name: week", "name: other"))
-    assert names() == ["other", "week"]
-    commit(repository, git, "other.yaml", text.replace("name: week", "name: third"))
-    assert names() == ["third", "week"]
+    for name in ("other", "third"):
+        commit({"clusters/other.yaml": text.replace("name: week", f"name: {name}")})
+        assert names() == sorted([name, "week"])
     git("mv", "clusters/other.yaml", "moved.yaml")
     (repository / "clusters/link.yaml").symlink_to("week.yaml")
     git("add", ".")
     git("commit", "--quiet", "--message=move")
     assert names() == ["third", "week"]
     assert client.windows.snapshot.one(Place("flux-system", "third")).file == "moved.yaml"
-    for number in range(300):
-        name = f"name: many-{number}"
-        (repository / f"many-{number}.yaml").write_text(text.replace("name: week", name))
     git("rm", "--quiet", "moved.yaml")
-    git("add", ".")
-    git("commit", "--quiet", "--message=many")
+    names_of = {f"many-{number}.yaml": f"name: many-{number}" for number in range(300)}
+    commit({file: text.replace("name: week", name) for file, name in names_of.items()})
     assert len(names()) == 301
     git("reset", "--quiet", "--hard", "HEAD~1")
     git("reflog", "expire", "--expire=now", "--all")
@@ -85,11 +76,13 @@ def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) ->
     assert names() == ["third", "week"]
 
 
-def test_a_change_of_its_own_is_what_git_has(serve: Serve, repository: Path, git: Git) -> None:
+def test_a_change_of_its_own_is_what_git_has(
+    serve: Serve, repository: Path, git: Git, commit: Commit
+) -> None:
     """What is kept after a write is what another service reads from the commit."""
     text = (repository / "clusters/week.yaml").read_text()
-    commit(repository, git, "same.yaml", text)
-    commit(repository, git, "other.yaml", text.replace("name: week", "name: other"))
+    commit({"clusters/same.yaml": text})
+    commit({"clusters/other.yaml": text.replace("name: week", "name: other")})
     client = serve()
     merge = "application/merge-patch+json"
     later = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
@@ -104,3 +97,17 @@ def test_a_change_of_its_own_is_what_git_has(serve: Serve, repository: Path, git
     for one, other in zip(mine.every(), theirs.every(), strict=True):
         assert (one.title, one.file, one.blob) == (other.title, other.file, other.blob)
         assert one.config.span == other.config.span
+
+
+def test_a_cluster_may_refer_to_another(serve: Serve, repository: Path, commit: Commit) -> None:
+    """An anchor in one place and an alias in another."""
+    text = (repository / "clusters/week.yaml").read_text()
+    text = text.replace("north: {}", "north: &north {windows: {week: {opens: Mon 9:00}}}")
+    commit({"clusters/week.yaml": text.replace("    south:\n", "    east: *north\n    south:\n")})
+    client = serve()
+    [stored] = client.windows.snapshot.every()
+    assert client.windows.evaluator.clusters(stored) == ("north", "east", "south")
+    # Open at 8:30 in the others.
+    for cluster in ("north", "east"):
+        target = f"/policies/flux-system/week/state?cluster={cluster}&at=2026-12-14T07:30:00Z"
+        assert client.ask("GET", target).json()["open"] is False

@@ -2,15 +2,13 @@
 
 import json
 import subprocess
-import sys
-import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from listening import answering
 
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_program import RemoteError
@@ -88,7 +86,7 @@ def test_what_the_remote_refuses_never_happened(serve: Serve, git: Git, remote: 
 
 
 def test_a_remote_that_moved_elsewhere_is_built_upon(
-    serve: Serve, git: Git, remote: Path, other: Path, repository: Path
+    serve: Serve, git: Git, remote: Path, other: Path
 ) -> None:
     """The file itself is the same there: the change comes after theirs."""
     client = serve(remote="origin")
@@ -96,7 +94,7 @@ def test_a_remote_that_moved_elsewhere_is_built_upon(
     done = patch(client, "Fri 12:00")
     assert done.status == 200
     assert git("rev-parse", "main^").strip() == theirs
-    assert (repository / "apps/new.yaml").read_text() == "a: b\n"
+    assert git("show", "main:apps/new.yaml") == "a: b\n"
     assert is_clean(git, remote)
 
 
@@ -150,21 +148,16 @@ def test_a_pull_request_changes_nothing(
 ) -> None:
     """It is proposed on a branch of its own, with the address that the program printed."""
     program = tmp_path / "propose"
-    program.write_text(
-        f'#!{sys.executable}\nimport sys\nprint("https://forge.test/1?" + sys.argv[1])\n'
-    )
+    program.write_text('#!/bin/sh\necho "https://forge.test/1?$1"\n')
     program.chmod(0o755)
     client = serve(remote="origin", proposals=PullRequests(command=str(program)))
     before = git("rev-parse", "main").strip()
     done = patch(client, "Fri 12:00")
-    assert done.status == 202
-    answer = done.json()
-    assert answer["written"] is False
-    name = answer["pullRequest"].partition("?")[2]
-    assert at(remote, "rev-parse", name) == answer["commit"]
+    assert (done.status, done.json()["written"]) == (202, False)
+    name = done.json()["pullRequest"].partition("?")[2]
+    assert at(remote, "rev-parse", name) == done.json()["commit"]
     assert at(remote, "log", "-1", "--format=%an", name) == "Ada"
-    assert at(remote, "rev-parse", "main") == before
-    assert git("rev-parse", "main").strip() == before
+    assert before == at(remote, "rev-parse", "main") == git("rev-parse", "main").strip()
     assert git("status", "--porcelain") == ""
 
 
@@ -227,34 +220,23 @@ def test_a_forge_is_asked_for_a_pull_request(
     assert git
     asked: list[tuple[str, str, Any]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append((self.path, self.headers["Authorization"], body))
-            self.send_response(201 if len(asked) == 1 else 403)
-            self.end_headers()
-            self.wfile.write(b'{"html_url": "https://forge.test/acme/fleet/pulls/1"}')
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
+    def answer(
+        what: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Open a pull request, or refuse the second one."""
+        asked.append((what, headers["Authorization"], json.loads(body)))
+        said = b'{"html_url": "https://forge.test/acme/fleet/pulls/1"}'
+        return 201 if len(asked) == 1 else 403, {}, said
 
     (tmp_path / "token").write_text("secret\n")
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            address = f"http://127.0.0.1:{server.server_port}/repos/acme/fleet"
-            forge = PullRequests(url=address, tokenFile=tmp_path / "token")
-            client = serve(remote="origin", proposals=forge)
-            done = patch(client, "Fri 12:00")
-            refused = patch(client, "Fri 13:00")
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(answer) as address:
+        forge = PullRequests(url=f"{address}/repos/acme/fleet", tokenFile=tmp_path / "token")
+        client = serve(remote="origin", proposals=forge)
+        done, refused = patch(client, "Fri 12:00"), patch(client, "Fri 13:00")
     assert done.status == 202
     assert done.json()["pullRequest"] == "https://forge.test/acme/fleet/pulls/1"
-    path, authorization, body = asked[0]
-    assert (path, authorization) == ("/repos/acme/fleet/pulls", "token secret")
+    what, authorization, body = asked[0]
+    assert (what, authorization) == ("POST /repos/acme/fleet/pulls", "token secret")
     assert body["base"] == "main"
     assert at(remote, "rev-parse", body["head"]) == done.json()["commit"]
     assert refused.status == 502

@@ -1,6 +1,6 @@
 """What was rendered of a policy is rendered again in the commit that changes it."""
 
-import json
+from collections.abc import Callable
 from contextlib import chdir
 from html import unescape
 from pathlib import Path
@@ -22,6 +22,7 @@ metadata: {name: apps, namespace: flux-system}
 spec: {interval: 10m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: fleet}}
 """
 Client = Any
+Commit = Any
 Git = Any
 Render = Any
 Serve = Any
@@ -49,40 +50,11 @@ def patch(client: Client, body: object, query: str = "") -> Any:  # noqa: ANN401
     return client.ask("PATCH", f"{POLICY_PATH}{query}", body, if_match="*", content_type=MERGE)
 
 
-def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Render) -> None:
-    """One commit has both, the tree is clean, and `render` finds nothing to write after it."""
-    render("clusters/windows", "--resources", "clusters")
-    client = serve(renew=rendered.renew)
-    done = patch(client, FRIDAY)
-    assert done.status == 200
-    paths = changed(git)
-    assert "clusters/week.yaml" in paths
-    assert "clusters/windows/configmap_week-gate.yaml" in paths
-    assert git("status", "--porcelain") == ""
-    head = git("rev-parse", "HEAD")
-    render("clusters/windows", "--resources", "clusters")
-    assert git("diff", "--stat", head.strip(), "HEAD") == ""
-
-
-@pytest.mark.slow
-def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Render) -> None:
-    """What one cluster's patch changes is rendered for that cluster alone."""
-    for cluster in ("north", "south"):
-        render(f"rendered/{cluster}", "--cluster", cluster)
-    client = serve(renew=rendered.renew)
-    later = {"windows": {"week": {"closes": "Fri 12:00"}}}
-    assert patch(client, later, "?cluster=south").status == 200
-    folders = {path.rpartition("/")[0] for path in changed(git)}
-    assert folders == {"clusters", "rendered/south"}
-
-
-LAYOUTS = {
-    "one-directory": ("clusters/windows", "--resources", "clusters"),
-    "overlays": ("fleet", "--all-clusters"),
-}
-
-
-@pytest.mark.parametrize("layout", mostly_slow(LAYOUTS.values(), every=3), ids=LAYOUTS)
+@pytest.mark.parametrize(
+    "layout",
+    mostly_slow([("clusters/windows", "--resources", "clusters"), ("fleet", "--all-clusters")], 3),
+    ids=["one-directory", "overlays"],
+)
 def test_in_every_layout(serve: Serve, git: Git, render: Render, layout: tuple[str, ...]) -> None:
     """What was rendered says how; `render --check` finds nothing after a change."""
     render(*layout)
@@ -119,7 +91,7 @@ def page(client: Client, query: str = "") -> str:
 
 
 def test_what_is_stale_or_unknown_is_said(
-    serve: Serve, git: Git, render: Render, repository: Path
+    serve: Serve, git: Git, render: Render, repository: Path, commit: Commit
 ) -> None:
     """And never taken for current: by hand, the policy was changed, or what it was made of."""
     render("clusters/windows", "--resources", "clusters")
@@ -142,8 +114,7 @@ def test_what_is_stale_or_unknown_is_said(
     again = patch(client, FRIDAY).json()
     assert (again["commit"], again["missing"]) == (None, [])
     assert [each["stale"] for each in again["rendered"]] == [False]
-    (repository / "clusters/apps.yaml").write_text("kind: [")
-    git("commit", "--quiet", "--all", "--message=broken")
+    commit({"clusters/apps.yaml": "kind: ["})
     client.windows.refresh()
     assert stale(client) == [None]
     text = page(client, "&check=rendered")
@@ -240,27 +211,21 @@ def test_what_would_stay_shut_is_not_written(serve: Serve, git: Git, render: Ren
     assert git("rev-parse", "HEAD") == head
 
 
-def closing_early(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
+@pytest.fixture
+def closing_early(repository: Path, commit: Commit) -> Callable[..., None]:
     """Let the policy close as early as its target needs, which has a timeout in each directory."""
-    path = repository / "clusters/week.yaml"
-    if "closesEarly" not in path.read_text():
-        path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
-    for directory, timeout in timeouts.items():
-        file = repository / directory / "apps.yaml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(APPS.replace("spec: {", f"spec: {{timeout: {timeout}, "))
-    git("add", ".")
-    git("commit", "--quiet", "--message=timeouts")
 
+    def made(timeouts: dict[str, str]) -> None:
+        policy = (repository / "clusters/week.yaml").read_text()
+        if "closesEarly" not in policy:
+            policy = policy.replace("spec:\n", "spec:\n  closesEarly: auto\n", 1)
+        targets = {
+            f"{directory}/apps.yaml": APPS.replace("spec: {", f"spec: {{timeout: {timeout}, ")
+            for directory, timeout in timeouts.items()
+        }
+        commit({"clusters/week.yaml": policy, **targets})
 
-# A kustomization beside the target that gives it ten minutes more.
-OVERLAY = """\
-resources: [apps.yaml]
-patches:
-- target: {kind: Kustomization}
-  patch: |
-    - {op: replace, path: /spec/timeout, value: 30m}
-"""
+    return made
 
 
 def closes(client: Client, cluster: str) -> list[str]:
@@ -275,55 +240,12 @@ def closes(client: Client, cluster: str) -> list[str]:
     return found
 
 
-@pytest.mark.slow
-def test_hours_end_as_early_as_targets_need(
-    serve: Serve, repository: Path, git: Git, render: Render, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As the command says with the same resources; a commit of a timeout alone moves them."""
-    closing_early(repository, git, {"clusters": "20m"})
-    render("clusters/windows", "--resources", "clusters")
-    client = serve(renew=rendered.renew)
-    assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
-    options = ("--resources", "clusters", "--cluster", "north", "--from", "2026-12-14")
-    git("checkout", "--quiet", "main")
-    capsys.readouterr()
-    with chdir(repository):
-        assert main(["calendar", "clusters/week.yaml", *options, "-o", "json"]) == 0
-    target = f"{POLICY_PATH}/calendar?cluster=north&from=2026-12-14"
-    assert json.loads(capsys.readouterr().out) == client.ask("GET", target).json()
-    closing_early(repository, git, {"clusters": "40m"})
-    client.windows.refresh()
-    assert closes(client, "north") == ["2026-12-17T16:20:00+01:00"]
-    (repository / "clusters/kustomization.yaml").write_text(OVERLAY)
-    git("add", ".")
-    git("commit", "--quiet", "--message=overlay")
-    client.windows.refresh()
-    assert closes(client, "north") == ["2026-12-17T16:30:00+01:00"]
-    assert client.ask("GET", "/fleet").status == 200
-    page = client.ask("GET", f"/ui{POLICY_PATH}", accept="text/html")
-    assert (page.status, b"timeout-unknown" in page.body) == (200, False)
-    # At 3 a.m.
-    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
-    assert client.ask("GET", f"{POLICY_PATH}/overrides").status == 200
-
-
-LAYOUTS_APART = {
-    "fleet": [("fleet", "--all-clusters", "--resources", "apps/{cluster}")],
-    "each": [
-        (f"rendered/{name}", "--cluster", name, "--resources", f"apps/{name}")
-        for name in ("north", "south")
-    ],
-}
-
-
-@pytest.mark.parametrize("layout", mostly_slow(LAYOUTS_APART.values(), every=2), ids=LAYOUTS_APART)
 def test_each_cluster_has_its_own_targets(
-    serve: Serve, repository: Path, git: Git, render: Render, layout: list[tuple[str, ...]]
+    serve: Serve, closing_early: Callable[..., None], render: Render
 ) -> None:
     """Where each was rendered with its own; for none in particular, it is not known which."""
-    closing_early(repository, git, {"apps/north": "20m", "apps/south": "50m"})
-    for options in layout:
-        render(*options)
+    closing_early({"apps/north": "20m", "apps/south": "50m"})
+    render("fleet", "--all-clusters", "--resources", "apps/{cluster}")
     client = serve(renew=rendered.renew)
     for _ in range(2):
         assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
@@ -334,13 +256,19 @@ def test_each_cluster_has_its_own_targets(
     assert done.status == 200, done.body
     client.windows.refresh()
     assert closes(client, "south") == ["2026-12-18T11:10:00+01:00"]
+    # A commit of a timeout alone moves them.
+    closing_early({"apps/south": "40m"})
+    client.windows.refresh()
+    assert closes(client, "south") == ["2026-12-18T11:20:00+01:00"]
+    page = client.ask("GET", f"/ui{POLICY_PATH}", accept="text/html")
+    assert (page.status, b"timeout-unknown" in page.body) == (200, False)
 
 
 def test_hours_that_nobody_knows_are_not_said(
-    serve: Serve, repository: Path, git: Git, render: Render
+    serve: Serve, commit: Commit, closing_early: Callable[..., None], render: Render
 ) -> None:
     """An answer would call open what is about to close."""
-    closing_early(repository, git, {"clusters": "20m"})
+    closing_early({"clusters": "20m"})
 
     def said(client: Client) -> list[Any]:
         targets = [f"{POLICY_PATH}/{what}?cluster=north" for what in ("state", "calendar")]
@@ -351,30 +279,25 @@ def test_hours_that_nobody_knows_are_not_said(
     for answer in said(serve(renew=rendered.renew)):
         assert [each["rule"] for each in answer["findings"]] == ["timeout-unknown"]
     render("clusters/windows", "--resources", "clusters")
-    (repository / "clusters/broken.yaml").write_text("a: [\n")
-    git("add", ".")
-    git("commit", "--quiet", "--message=broken")
+    commit({"clusters/broken.yaml": "a: [\n"})
     for answer in said(serve(renew=rendered.renew)):
         assert answer["detail"].startswith("clusters/broken.yaml:")
 
 
 def test_a_target_that_another_policy_gates_is_given_up(
-    serve: Serve, git: Git, repository: Path
+    serve: Serve, commit: Commit, repository: Path
 ) -> None:
     """Nothing has to be released of it, on the clusters where that policy gates it."""
-    policy = repository / "clusters/week.yaml"
-    policy.write_text(policy.read_text().replace("[apps]", "[apps, infra]"))
-    other = policy.read_text().partition("---")[0].replace("name: week", "name: other")
-    other = other.replace("[apps, infra]", "[infra]")
-    (repository / "clusters/other.yaml").write_text(other.replace("    north: {}\n", ""))
-    git("add", ".")
-    git("commit", "--quiet", "--message=both")
+    policy = (repository / "clusters/week.yaml").read_text()
+    other = policy.partition("---")[0].replace("name: week", "name: other")
+    other, place = other.replace("[apps]", "[infra]"), "clusters/other.yaml"
+    commit({place: other.replace("    north: {}\n", "")})
+    commit({"clusters/week.yaml": policy.replace("[apps]", "[apps, infra]")})
     client = serve(renew=rendered.renew)
     give_up = {"spec": {"targets": [{"kind": "Kustomization", "names": ["apps"]}]}}
     done = patch(client, give_up)
     rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
     assert (done.status, rules) == (422, {"target-dropped"})
-    (repository / "clusters/other.yaml").write_text(other)
-    git("commit", "--quiet", "--all", "--message=north, too")
+    commit({place: other})
     done = patch(client, give_up)
     assert done.status == 200

@@ -1,15 +1,14 @@
 """What the service asks other servers for: a pull request, and the keys of a provider."""
 
 import gc
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import jwt
 import pytest
 from effort import crossed
+from listening import answering
 
 from krm_windows.service import keys, proposals
 from krm_windows.service.keys import Keys, UnreachableError
@@ -21,31 +20,16 @@ NO_KEY = jwt.encode({"iss": "x"}, "a" * 64, "HS256", {"kid": "1"})
 
 
 @contextmanager
-def server(status: int, headers: Mapping[str, str], body: bytes) -> Iterator[tuple[str, list[str]]]:
+def server(status: int, headers: dict[str, str], body: bytes) -> Iterator[tuple[str, list[str]]]:
     """Answer every request alike; yield the address, and the list of what was asked for."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(what: str, *_: object) -> tuple[int, dict[str, str], bytes]:
+        asked.append(what)
+        return status, headers, body
 
-        do_POST = do_GET  # noqa: N815 - as http.server has it
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.02,))
-        thread.start()
-        yield f"http://127.0.0.1:{listening.server_port}", asked
-        listening.shutdown()
-        thread.join()
+    with answering(answer) as address:
+        yield address, asked
 
 
 def _propose(address: str, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from calls import APPS
 
 from krm_windows.service import waiting
 from krm_windows.service.settings import Clusters
@@ -23,43 +24,23 @@ SATURDAY = datetime(2026, 12, 12, 9, tzinfo=UTC)
 MONDAY = datetime(2026, 12, 14, 9, tzinfo=UTC)
 CLOSED = "2026-12-10T17:00:00+01:00"
 SCRIPT = "<script>alert(1)</script>"
-APPLIED = """\
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {{name: {name}, namespace: flux-system}}
-spec:
-  interval: 10m
-  path: ./{name}
-  prune: true
-  sourceRef: {{kind: GitRepository, name: flux-system}}
-"""
+APPLIED = APPS.replace("fleet", "flux-system")
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {size: small}\n"
 
 
 @pytest.fixture
-def commit(git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def flux(commit: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The repository of two clusters, as Flux reads it; what commits another file at a time."""
+
     def made(at: str, path: str, text: str, message: str) -> str:
-        place = repository / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
         monkeypatch.setenv("GIT_COMMITTER_DATE", at)
-        git("add", ".")
-        git("commit", "--quiet", f"--message={message}")
-        return git("rev-parse", "HEAD").strip()
+        return commit({path: text}, message)
 
-    return made
-
-
-@pytest.fixture
-def flux(commit: Callable[..., str]) -> Callable[..., str]:
-    """The repository of two clusters, as Flux reads it, before the window closed."""
     for cluster in ("north", "south"):
-        commit(
-            "2026-12-09T08:00Z", f"clusters/{cluster}/apps.yaml", APPLIED.format(name="apps"), "."
-        )
-    commit("2026-12-09T09:00Z", "apps/settings.yaml", SETTINGS, "Small")
-    commit("2026-12-10T15:59:59Z", "other/settings.yaml", SETTINGS, "Before")
-    return commit
+        made("2026-12-09T08:00Z", f"clusters/{cluster}/apps.yaml", APPLIED, ".")
+    made("2026-12-09T09:00Z", "apps/settings.yaml", SETTINGS, "Small")
+    made("2026-12-10T15:59:59Z", "other/settings.yaml", SETTINGS, "Before")
+    return made
 
 
 def asked(client: Client, target: str = f"{PENDING}?cluster=north") -> Any:  # noqa: ANN401
@@ -86,15 +67,6 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
     assert found["targets"] is None
     [note] = found["notes"]
     assert "serve is not told of `clusters`" in note
-
-
-def test_of_an_open_one_nothing_waits(serve: Serve, flux: Callable[..., str]) -> None:
-    new = flux("2026-12-13T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "On Sunday")
-    found = asked(serve(at=MONDAY))
-    assert (found["open"], found["from"], found["to"]) == (True, new, new)
-    assert (found["count"], found["complete"], found["targets"]) == (0, True, None)
-    [note] = found["notes"]
-    assert "unknown: no cluster was asked" in note
 
 
 def test_a_merge_came_when_it_was_merged(
@@ -147,27 +119,6 @@ def test_more_commits_than_are_looked_at_are_said_to_be_more(
     assert len(found["commits"]) == 100
 
 
-@pytest.mark.slow
-def test_what_the_targets_take_is_found(serve: Serve, flux: Callable[..., str]) -> None:
-    """Of two commits, the one that changed what the Kustomization reads."""
-    flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
-    flux("2026-12-11T09:00Z", "other/settings.yaml", f"{SETTINGS}# 1\n", "Of others")
-    client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
-    found = asked(client)
-    assert subjects(found["commits"]) == ["Of others", "Ours"]
-    [target] = found["targets"]
-    assert (target["kind"], target["name"], target["pending"]) == ("Kustomization", "apps", True)
-    assert (target["count"], subjects(target["commits"])) == (1, ["Ours"])
-    assert found["notes"] == []
-    # The same again is not looked for twice.
-    assert asked(client) == found
-    # Once it waits for nothing more, it is said to be so: another policy text, or another commit.
-    flux("2026-12-11T10:00Z", "apps/settings.yaml", SETTINGS, "Back")
-    client.windows.refresh()
-    [target] = asked(client)["targets"]
-    assert subjects(target["commits"]) == ["Back", "Ours"]
-
-
 def test_no_module_is_imported_from_where_it_was_started(
     serve: Serve, flux: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,25 +144,22 @@ def test_a_history_that_begins_later_is_not_counted(serve: Serve, git: Git) -> N
     assert "At least 1 commit to" in page
 
 
-def test_why_nothing_is_known_is_said(serve: Serve, flux: Callable[..., str]) -> None:
-    """A glob that leads nowhere is no repository without changes."""
-    flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
-    client = serve(at=SATURDAY, clusters=Clusters("nowhere/*"))
-    found = asked(client)
-    assert found["targets"] is None
-    [note] = found["notes"]
-    assert "no directory matches nowhere/*" in note
-    page = client.ask("GET", f"{PAGE}?cluster=north&check=targets").body.decode()
-    assert "no directory matches nowhere/*" in page
-
-
 @pytest.mark.slow
-def test_pages_say_what_is_known(serve: Serve, flux: Callable[..., str]) -> None:
+def test_what_the_targets_take_is_found_and_shown(serve: Serve, flux: Callable[..., str]) -> None:
     """At once what came; what the targets take of it where it is asked for. Texts stay texts."""
     flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", SCRIPT)
+    flux("2026-12-11T09:00Z", "other/settings.yaml", f"{SETTINGS}# 1\n", "Of others")
     client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
+    found = asked(client)
+    assert subjects(found["commits"]) == ["Of others", SCRIPT]
+    [target] = found["targets"]
+    assert (target["kind"], target["name"], target["pending"]) == ("Kustomization", "apps", True)
+    assert (target["count"], subjects(target["commits"])) == (1, [SCRIPT])
+    assert found["notes"] == []
+    # The same again is not looked for twice.
+    assert asked(client) == found
     first = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
-    assert "1 commit to <code>main</code>" in first
+    assert "2 commits to <code>main</code>" in first
     assert "check=targets" in first
     page = client.ask("GET", f"{PAGE}?cluster=north&check=targets").body.decode()
     assert "Kustomization flux-system/apps" in page
@@ -219,18 +167,34 @@ def test_pages_say_what_is_known(serve: Serve, flux: Callable[..., str]) -> None
     for each in (first, page):
         assert SCRIPT not in each
         assert escape(SCRIPT) in each
-    assert client.ask("GET", "/").body.decode().count("1 commit since it closed") == 2
+    assert client.ask("GET", "/").body.decode().count("2 commits since it closed") == 2
     # A policy of two clusters says it of each alone.
     assert "What waits" not in client.ask("GET", PAGE).body.decode()
+    # Once it waits for nothing more, it is said to be so: another policy text, or another commit.
+    flux("2026-12-11T10:00Z", "apps/settings.yaml", SETTINGS, "Back")
+    client.windows.refresh()
+    [target] = asked(client)["targets"]
+    assert subjects(target["commits"]) == ["Back", SCRIPT]
 
 
-def test_where_nothing_came_it_is_said(serve: Serve, flux: Callable[..., str]) -> None:
-    """And that nobody has asked a cluster."""
-    assert flux
+def test_where_nothing_is_known_or_came_it_is_said(serve: Serve, flux: Callable[..., str]) -> None:
+    """And that nobody has asked a cluster; a glob that leads nowhere is no repository."""
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "<p>No commits to" in page
     assert "those before is unknown: no cluster was asked" in page
     assert "In Git; in the cluster: not asked." in page
+    new = flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
+    # Of an open one nothing waits.
+    found = asked(serve(at=MONDAY))
+    assert (found["open"], found["from"], found["to"]) == (True, new, new)
+    assert (found["count"], found["complete"], found["targets"]) == (0, True, None)
+    assert "unknown: no cluster was asked" in found["notes"][0]
+    client = serve(at=SATURDAY, clusters=Clusters("nowhere/*"))
+    found = asked(client)
+    assert found["targets"] is None
+    assert "no directory matches nowhere/*" in found["notes"][0]
+    page = client.ask("GET", f"{PAGE}?cluster=north&check=targets").body.decode()
+    assert "no directory matches nowhere/*" in page
 
 
 def test_one_is_worked_out_at_a_time(

@@ -79,16 +79,6 @@ def test_a_key_is_one_change(serve: Serve, git: Git) -> None:
     assert client.ask("POST", f"{POLICY}/overrides", other, idempotency_key="k1").status == 422
 
 
-def test_a_reason_is_one_line_of_a_commit(client: Client, git: Git) -> None:
-    """Nobody can put trailers below it, such as the key of another caller."""
-    forged = f"Idempotency-Key: {'0' * 64}/{'0' * 64}"
-    body = {"state": "open", "for": "2h", "reason": f"fix\n\n{forged}\x1b[31m"}
-    assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
-    assert git("log", "-1", "--format=%s").strip() == f"fix {forged} [31m"
-    trailers = git("log", "-1", "--format=%(trailers:key=Idempotency-Key)")
-    assert trailers.strip() == ""
-
-
 def meanwhile(client: Client, do: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Have something done once between the check of a change and its commit."""
     own, left = client.windows.branch.commit, [do]
