@@ -116,7 +116,6 @@ class Answer:
         return [item for item in self.items if item["kind"] in kinds]
 
     def named(self, kind: str, name: str) -> dict[str, object]:
-        """Return the one item of a kind with a name."""
         [found] = [item for item in self.of(kind) if item["metadata"]["name"] == name]
         return found
 
@@ -140,7 +139,6 @@ def wire(*items: str, config: str = POLICY, head: str = HEAD, results: str = "")
 
 
 def as_item(text: str) -> str:
-    """Return a document as an entry of a list in block style."""
     return "- " + indented(text)[2:]
 
 
@@ -204,7 +202,6 @@ def broken(policy: str) -> list[str]:
 
 
 def lines_apart(before: bytes, after: bytes) -> Iterable[str]:
-    """Return the lines that only one of two texts has, in order, each with its sign."""
     diff = difflib.unified_diff(
         before.decode().splitlines(), after.decode().splitlines(), lineterm="", n=0
     )

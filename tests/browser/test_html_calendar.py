@@ -89,7 +89,6 @@ def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
 
 
 def test_it_shows_what_json_says(show: Show) -> None:
-    """Every interval of every cluster, to the second, with its rules, and a bar for each."""
     days = ("--all-clusters", "--from", "2026-10-20", "--days", "180")
     browser = show(FLEET, *days)
     said = {
@@ -104,7 +103,6 @@ def test_it_shows_what_json_says(show: Show) -> None:
 
 
 def test_bars_lie_where_their_times_are(show: Show) -> None:
-    """A bar's place and width are its share of the days, to half a pixel."""
     browser = show(spec(), "--from", "2027-03-08", "--days", "7")
     track = browser.find_element(By.CSS_SELECTOR, ".track").rect
     bar = browser.find_element(By.CSS_SELECTOR, ".bar.open").rect
@@ -156,7 +154,6 @@ def test_on_a_phone_every_fact_has_the_same_lines(show: Show, browser: Chrome) -
 
 
 def test_it_is_whole_without_scripts(show: Show, browser: Chrome) -> None:
-    """Every fact is there, and every bar can be reached by Tab."""
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     show()
     assert not browser.find_element(By.ID, "search").is_displayed()
@@ -204,7 +201,6 @@ def test_it_is_accessible(show: Show, browser: Chrome, name: str, width: int, sc
 
 
 def test_a_screen_reader_meets_tables_with_headings(show: Show) -> None:
-    """Of a week, its days head the column and its cluster the row; each bar is a link in words."""
     browser = show()
     browser.execute_cdp_cmd("Accessibility.enable", {})
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]

@@ -27,7 +27,6 @@ FLEET = spec(
 
 @pytest.fixture(scope="module")
 def page(tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of the page of a repository with versions of a policy."""
     place = tmp_path_factory.mktemp("past")
     made = Past(tool("git"), place / "repository")
     made.commit("2026-01-01T00:00Z", {PATH: WEEK}, SCRIPT, who=SCRIPT)

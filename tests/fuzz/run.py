@@ -101,14 +101,12 @@ def _work(name: str, seconds: int) -> int:
 
 
 def _keep(name: str, data: bytes, error: BaseException) -> None:
-    """Write what was found where it can be shown again."""
     path = FINDINGS / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
     path.write_bytes(data)
     print(f"{path}: {type(error).__name__}: {str(error)[:500]}", file=sys.stderr)
 
 
 def _again(path: Path, name: str) -> int:
-    """Give one file to the target that its name begins with."""
     import targets  # noqa: PLC0415 - atheris has to see it first, where it is used
 
     chosen = path.name.partition("-")[0] if name == "all" else name

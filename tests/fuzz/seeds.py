@@ -62,7 +62,6 @@ SHELL = job("open", "0 8 * * 1-5", "x").replace("\n            - x", LOOP)
 
 @cache
 def manifests() -> tuple[bytes, ...]:
-    """Return every small YAML or JSON file of the fixtures and the examples."""
     folders = (ROOT / "tests/fixtures", ROOT / "examples")
     files = sorted(file for folder in folders for file in folder.rglob("*") if file.is_file())
     read = {
@@ -75,7 +74,6 @@ def manifests() -> tuple[bytes, ...]:
 
 @cache
 def policies() -> tuple[bytes, ...]:
-    """Return the files that hold a policy, or classes."""
     kinds = (b"kind: WindowPolicy", b"kind: ChangeClasses")
     found = (text for text in manifests() if any(kind in text for kind in kinds))
     return (POLICY.encode(), CLASSES.encode(), *found)

@@ -59,8 +59,6 @@ def bounded() -> Iterator[None]:
 
 @contextmanager
 def _interrupted(number: signal.Signals, timer: int, seconds: float, what: str) -> Iterator[None]:
-    """Raise Finding where a timer comes to its end."""
-
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise _HangError(f"it {what} for more than {seconds:g} seconds")
 
@@ -150,7 +148,6 @@ COMMANDS = {
 
 
 def commands(name: str, data: bytes) -> None:
-    """Run the commands that read such a text."""
     for arguments in COMMANDS[name]:
         command(arguments, data)
 
@@ -252,7 +249,6 @@ def _document(data: bytes) -> object:
 
 
 def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
-    """Return the items of a ResourceList, None for another text."""
     found = _document(data) if tame or data.count(b"*") <= _TAME_ALIASES else None
     if not isinstance(found, dict) or found.get("kind") != "ResourceList":
         return None

@@ -27,10 +27,7 @@ def freezes(text: str, kind: str = "freezes") -> dict[str, dict[str, str]]:
 
 
 def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: Printed) -> None:
-    """Days with the last one included, times as instants or on the policy's clock.
-
-    And what repeats each year.
-    """
+    """With the last day included, times as instants or on the policy's clock, and repetitions."""
     found = freezes(printed(EVENTS.replace("\n", "\r\n").encode(), "2026-2027", tmp_path, capsys))
     assert {name: tuple(each.values()) for name, each in found.items()} == {
         "betriebsferien-strasse-2026": ("2026-12-24", "2027-01-01", "Betriebsferien, Straße"),
@@ -73,38 +70,29 @@ def shutdown(starts: str, ends: str) -> bytes:
     return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{event}END:VCALENDAR\n".encode()
 
 
-@pytest.mark.parametrize(
-    ("starts", "ends", "is_there"),
-    [*((*each, True) for each in TOUCHING), *((*each, False) for each in APART)],
-)
-def test_what_touches_the_years_is_there_as_a_whole(
-    starts: str, ends: str, tmp_path: Path, capsys: Printed, *, is_there: bool
-) -> None:
+def test_what_touches_the_years_is_there_as_a_whole(tmp_path: Path, capsys: Printed) -> None:
     """A shutdown that began in December still runs in January; an end is excluded."""
-    text = printed(shutdown(starts, ends), "2027", tmp_path, capsys)
-    found = freezes(text).values() if text else []
-    begun = [each["starts"].replace("-", "")[:8] for each in found]
-    assert begun == [starts.partition(":")[2][:8]] * is_there
+    for starts, ends in (*TOUCHING, *APART):
+        text = printed(shutdown(starts, ends), "2027", tmp_path, capsys)
+        begun = [each["starts"] for each in freezes(text).values()] if text else []
+        wanted = [starts.partition(":")[2][:8]] if (starts, ends) in TOUCHING else []
+        assert [each.replace("-", "")[:8] for each in begun] == wanted
 
 
-@pytest.mark.parametrize(
-    ("ends", "freeze", "window"),
-    [("20270101T120210", "12:03", ("12:01", "12:02")), ("20270101T120145", "12:02", None)],
-)
-def test_a_window_is_never_longer_than_its_event(
-    ends: str,
-    freeze: str,
-    window: tuple[str, str] | None,
-    tmp_path: Path,
-    capsys: Printed,
-) -> None:
+def test_a_window_is_never_longer_than_its_event(tmp_path: Path, capsys: Printed) -> None:
     """Seconds are left out of it, where a freeze takes them in; often nothing is left."""
-    content = shutdown("VALUE=DATE-TIME:20270101T120030", f"VALUE=DATE-TIME:{ends}")
-    (closed,) = freezes(printed(content, "2027", tmp_path, capsys)).values()
-    assert (closed["starts"], closed["ends"]) == ("2027-01-01T12:00", f"2027-01-01T{freeze}")
-    made = yaml.safe_load(printed(content, "2027", tmp_path, capsys, "--windows") or "{}")
-    found = [(each["opens"], each["closes"]) for each in made.get("windows", {}).values()]
-    assert found == ([tuple(f"2027-01-01T{at}" for at in window)] if window else [])
+    day = "2027-01-01T"
+    for ends, freeze, windows in (
+        ("120210", "12:03", [(f"{day}12:01", f"{day}12:02")]),
+        ("120145", "12:02", []),
+    ):
+        times = ("VALUE=DATE-TIME:20270101T120030", f"VALUE=DATE-TIME:20270101T{ends}")
+        content = shutdown(*times)
+        (closed,) = freezes(printed(content, "2027", tmp_path, capsys)).values()
+        assert (closed["starts"], closed["ends"]) == (f"{day}12:00", f"{day}{freeze}")
+        made = yaml.safe_load(printed(content, "2027", tmp_path, capsys, "--windows") or "{}")
+        found = [(each["opens"], each["closes"]) for each in made.get("windows", {}).values()]
+        assert found == windows
 
 
 OWN = """\
@@ -229,7 +217,6 @@ def test_what_is_no_calendar_is_refused(
 
 
 def test_public_holidays_become_freezes(capsys: Printed) -> None:
-    """Those of a subdivision are more than those of its country."""
     found = []
     for options in ((), ("--subdivision", "BY")):
         assert main(["import", "--holidays", "DE", *options, "--years", "2027"]) == 0
@@ -241,31 +228,23 @@ def test_public_holidays_become_freezes(capsys: Printed) -> None:
     assert bavaria.keys() - country.keys() == more
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        ("import", "--holidays", "XX", "--years", "2027"),
-        ("import", "--holidays", "DE", "--subdivision", "XX", "--years", "2027"),
-        ("import", "--holidays", "DE", "--years", "2029-2027"),
-        ("import", "--holidays", "DE", "--years", "27"),
-        ("import", "nowhere.ics"),
-    ],
-)
-def test_what_is_not_known_is_refused(call: tuple[str, ...], capsys: Printed) -> None:
-    """In one line; years that are none are a wrong call."""
-    code = 2 if call[-1] in ("2029-2027", "27") else 1
-    assert main(call) == code
-    assert capsys.readouterr().out == ""
+def test_what_is_not_known_is_refused(capsys: Printed) -> None:
+    """Years that are none are a wrong call."""
+    for code, *call in (
+        (1, "--holidays", "XX", "--years", "2027"),
+        (1, "--holidays", "DE", "--subdivision", "XX", "--years", "2027"),
+        (2, "--holidays", "DE", "--years", "2029-2027"),
+        (2, "--holidays", "DE", "--years", "27"),
+        (1, "nowhere.ics"),
+    ):
+        assert main(["import", *map(str, call)]) == code
+        assert capsys.readouterr().out == ""
 
 
 def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
-    """Each day once, and names are unique."""
     day = date(2027, 5, 1)
-    feast = [
-        DatedEntry(day + timedelta(days=i), day + timedelta(days=i), "Feast")
-        for i in (0, 1, 2, 1, 9)
-    ]
-    assert freezes(render(feast)) == {
+    days = [day + timedelta(days=number) for number in (0, 1, 2, 1, 9)]
+    assert freezes(render([DatedEntry(each, each, "Feast") for each in days])) == {
         "feast-2027": {"starts": "2027-05-01", "ends": "2027-05-03", "reason": "Feast"},
         "feast-2027-2": {"starts": "2027-05-10", "ends": "2027-05-10", "reason": "Feast"},
     }
@@ -286,7 +265,6 @@ def test_a_long_or_strange_reason_still_has_a_name() -> None:
 
 
 def ics(*events: str) -> bytes:
-    """Write a calendar of events, each the lines that make it special."""
     head = "BEGIN:VEVENT\nUID:{}\nDTSTART;VALUE=DATE:20270101\nSUMMARY:Closed\n"
     body = "".join(
         f"{head.format(number)}{event}\nEND:VEVENT\n" for number, event in enumerate(events)

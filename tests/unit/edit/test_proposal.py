@@ -40,7 +40,6 @@ def overridden(cluster: str | None, *, urgent: bool, length: int = 2) -> Proposa
 
 
 def told(proposal: Proposal) -> set[tuple[tuple[str, ...], str]]:
-    """Give the clusters and the rule of every finding of an audit."""
     return {
         (report.clusters, result.tags["rule"])
         for report in proposal.reports
@@ -76,7 +75,6 @@ def test_what_an_override_brings_about_is_found() -> None:
 
 
 def test_clusters_that_a_change_leaves_alone_have_no_difference() -> None:
-    """Each cluster has its own, empty or not."""
     found = {each.cluster: each.changes for each in overridden("south", urgent=True).differences}
     assert list(found) == ["north", "south", "east"]
     assert [len(changes) for changes in found.values()] == [0, 1, 0]

@@ -60,8 +60,6 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
 def test_whatever_the_packages_raise_is_said_of_the_calendar(
     error: Exception, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading and expanding are theirs."""
-
     def stumble(*_: object, **__: object) -> None:
         raise error
 
@@ -76,8 +74,6 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
 def test_a_fault_of_ours_is_not_hidden(
     place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It ends in exit code 2, and is not said to be the calendar's."""
-
     def fail(*_: object) -> None:
         raise KeyError("a")
 

@@ -73,63 +73,57 @@ def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
     assert set(rules(found)) == {"migrate-not-followed"}
 
 
-def test_what_several_clusters_share_is_no_cluster() -> None:
-    files = {f"clusters/{name}/infra.yaml": flux("infra", "./infra") for name in ("north", "south")}
-    assert clusters(run({**files, **at("infra", WINDOW)})) == {"north", "south"}
-
-
-def test_what_bootstrapping_wrote_says_where_a_cluster_lies() -> None:
-    """However deep, and beside whatever else lies in the directory."""
-    files = {
-        f"clusters/eu/{name}/flux-system/gotk-sync.yaml": flux(
-            "flux-system", f"./clusters/eu/{name}"
-        )
-        for name in ("north", "south")
-    }
-    more = {"clusters/eu/south/settings.yaml": SETTINGS, "catalog-info.yaml": CATALOG}
-    assert clusters(run({**files, **at("clusters/eu/north", WINDOW), **more})) == {"north"}
-
-
-@pytest.mark.parametrize(
-    ("folder", "name"),
-    [(".", None), ("kubernetes/flux/cluster", None), ("fleet/clusters/north", "north")],
-)
-def test_the_only_cluster_of_a_repository_needs_no_name(folder: str, name: str | None) -> None:
-    """Unless its directory is one of several that could be."""
-    sync = {"flux-system/gotk-sync.yaml": flux("flux-system", f"./{folder}")}
-    files = {**at(folder, {**WINDOW, **sync}), "catalog-info.yaml": CATALOG}
-    assert clusters(run(files)) == {name}
-
-
 PATCH = "patches: [{{path: {}}}]\n"
-# A patch of a Flux Kustomization has no path, and applies nothing.
-PATCHED = {
-    **WINDOW,
-    "other.yaml": flux("other", "./other"),
-    "other/settings.yaml": SETTINGS,
-    "patch.yaml": flux("other", "").partition("spec:")[0] + "spec: {prune: true}\n",
-    "kustomization.yaml": kustomization("other.yaml", *WINDOW, rest=PATCH.format("patch.yaml")),
+SYNC = "flux-system/gotk-sync.yaml"
+INFRA = flux("infra", "./infra")
+EU = ("clusters/eu/north", "clusters/eu/south")
+APPLIED: dict[str, tuple[dict[str, str], set[str | None]]] = {
+    "what several share": (
+        {"clusters/a/i.yaml": INFRA, "clusters/b/i.yaml": INFRA, **at("infra", WINDOW)},
+        {"a", "b"},
+    ),
+    # However deep, and beside whatever else lies in the directory.
+    "what bootstrapping wrote": (
+        {
+            **{f"{place}/{SYNC}": flux("flux-system", f"./{place}") for place in EU},
+            **at(EU[0], WINDOW),
+            f"{EU[1]}/settings.yaml": SETTINGS,
+            "catalog-info.yaml": CATALOG,
+        },
+        {"north"},
+    ),
+    # The only one needs no name, unless its directory is one of several that could be.
+    "the repository": ({SYNC: flux("flux-system", "./"), **WINDOW, "a.yaml": CATALOG}, {None}),
+    "the only one": (at("flux/one", {SYNC: flux("flux-system", "./flux/one"), **WINDOW}), {None}),
+    "one of several": (
+        at("clusters/a", {SYNC: flux("flux-system", "./clusters/a"), **WINDOW}),
+        {"a"},
+    ),
+    # A part of what a Flux Kustomization applies is no second cluster.
+    "a part": ({"flux/apps.yaml": flux("apps", "./apps"), **at("apps/shop", WINDOW)}, {None}),
+    # One that applies everything says nothing of any directory.
+    "everything": ({"all.yaml": flux("all", "./"), **WINDOW}, {None}),
+    # A patch of a Flux Kustomization has no path, and applies nothing.
+    "a patch": (
+        {
+            **WINDOW,
+            "other.yaml": flux("other", "./other"),
+            "other/settings.yaml": SETTINGS,
+            "p.yaml": flux("other", "").partition("spec:")[0] + "spec: {prune: true}\n",
+            "kustomization.yaml": kustomization("other.yaml", *WINDOW, rest=PATCH.format("p.yaml")),
+        },
+        {None},
+    ),
 }
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        # A part of what a Flux Kustomization applies is no second cluster.
-        {"flux/apps.yaml": flux("apps", "./apps"), **at("apps/shop", WINDOW)},
-        # One that applies everything says nothing of any directory.
-        {"all.yaml": flux("all", "./"), **WINDOW},
-        PATCHED,
-    ],
-    ids=["part", "all", "patch"],
-)
-def test_what_flux_applies_from_a_repository_is_one_cluster(files: dict[str, str]) -> None:
-    """As `check --repo` finds it, where nothing names the cluster."""
-    assert clusters(run(files)) == {None}
+@pytest.mark.parametrize(("files", "names"), APPLIED.values(), ids=APPLIED)
+def test_clusters_are_where_flux_applies(files: dict[str, str], names: set[str | None]) -> None:
+    """As `check --repo` finds them, where nothing names them."""
+    assert clusters(run(files)) == names
 
 
 def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
-    """They are named, and the last line says that there is no policy, and why."""
     files = {"clusters/north/settings.yaml": SETTINGS, **at("elsewhere", WINDOW)}
     found = run(files)
     assert rules(found) == ["migrate-cluster-unknown", "migrate-cluster-unknown"]
@@ -138,6 +132,8 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
         "no policy was made: no CronJob at work in a cluster closes what a policy can gate"
     )
     assert clusters(run(files, "elsewhere")) == {"elsewhere"}
+    with pytest.raises(InputError, match="no directory matches nowhere"):
+        run(files, "nowhere/*")
 
 
 def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
@@ -147,11 +143,6 @@ def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
     assert set(rules(found)) == {"migrate-untranslated"}
     assert (found.policies, found.files) == ((), {})
     assert clusters(run(files, "[ab]")) == {"a", "b"}
-
-
-def test_a_pattern_that_matches_nothing_is_said() -> None:
-    with pytest.raises(InputError, match="no directory matches nowhere"):
-        run(WINDOW, "nowhere/*")
 
 
 def test_a_cronjob_that_two_kustomizations_apply_differently_is_refused() -> None:
@@ -167,10 +158,6 @@ def test_a_cronjob_that_two_kustomizations_apply_differently_is_refused() -> Non
 
 
 def test_what_cannot_be_built_makes_no_policy() -> None:
-    """With the path and the words of kustomize.
-
-    Another cluster keeps its policy.
-    """
     broken = {**WINDOW, "kustomization.yaml": kustomization("missing.yaml", *WINDOW)}
     found = run({**at("clusters/north", broken), **at("clusters/south", WINDOW)})
     assert "migrate-untranslated" in rules(found)
@@ -183,7 +170,6 @@ def test_what_cannot_be_built_makes_no_policy() -> None:
 
 
 def test_without_kustomize_no_policy_is_made_of_what_needs_it(tmp_path: Path) -> None:
-    """Plain directories need none, patches do."""
     patched = kustomization(*WINDOW, rest=PATCH.format("times.yaml"))
     times = job("open-shop", "0 9 * * 1", "flux resume helmrelease shop")
     for rest, wanted in (
@@ -237,7 +223,6 @@ def test_a_policy_that_is_no_policy_is_not_written() -> None:
 
 
 def test_a_source_that_is_said_to_be_this_repository_is_followed() -> None:
-    """Where nothing in it says so: `--source`."""
     files = {"clusters/north/infra.yaml": flux("infra", "./infra", "fleet"), **at("infra", WINDOW)}
     assert run(files).policies == ()
     assert clusters(run(files, hints=Hints((Given.parse("fleet=."),)))) == {"north"}

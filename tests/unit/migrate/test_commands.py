@@ -6,6 +6,7 @@ from krm_windows.migrate import commands, shell
 from krm_windows.migrate.commands import Action, CommandError
 from krm_windows.migrate.shell import ShellError
 
+LONG = "kustomizations.v1.kustomize.toolkit.fluxcd.io"
 MERGE = """--type=merge -p '{"spec":{"suspend":true}}'"""
 
 
@@ -35,41 +36,26 @@ def _said(action: Action) -> str:
         ("flux suspend kustomization --all", "suspend Kustomization flux-system/*"),
         (f"kubectl patch kustomization apps -n shop {MERGE}", "suspend Kustomization shop/apps"),
         (f"kubectl patch ks/apps {MERGE}", "suspend Kustomization jobs/apps"),
-        (
-            f"kubectl patch kustomizations.v1.kustomize.toolkit.fluxcd.io a b {MERGE}",
-            "suspend Kustomization jobs/a,b",
-        ),
-        (
-            (
-                "kubectl patch hr db --type json -p "
-                """'[{"op":"replace","path":"/spec/suspend","value":false}]'"""
-            ),
-            "resume HelmRelease jobs/db",
-        ),
-        (
-            """kubectl patch gitrepo a --type merge -p "{\\"spec\\":{\\"suspend\\":false}}" """,
-            "resume GitRepository jobs/a",
-        ),
-        (
-            'kubectl patch cronjob backup -p \'{"spec":{"suspend":true}}\'',
-            "suspend CronJob jobs/backup",
-        ),
-        (
-            "kubectl patch ks a --type=merge -p 'spec: {suspend: true}'",
-            "suspend Kustomization jobs/a",
-        ),
-        (
-            """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec/suspend"}]'""",
-            "resume Kustomization jobs/a",
-        ),
-        (
-            """kubectl patch ks a --type merge -p '{"spec":{"suspend":null}}'""",
-            "resume Kustomization jobs/a",
-        ),
+        (f"kubectl patch {LONG} a b {MERGE}", "suspend Kustomization jobs/a,b"),
+        ("""kubectl patch cj a -p '{"spec":{"suspend":true}}'""", "suspend CronJob jobs/a"),
     ],
 )
 def test_a_command_is_understood(script: str, wanted: str) -> None:
     assert done(script) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "verb"),
+    [
+        ("json", """'[{"op":"replace","path":"/spec/suspend","value":false}]'""", "resume"),
+        ("json", """'[{"op":"remove","path":"/spec/suspend"}]'""", "resume"),
+        ("merge", '"{\\"spec\\":{\\"suspend\\":false}}"', "resume"),
+        ("merge", "'spec: {suspend: true}'", "suspend"),
+        ("merge", """'{"spec":{"suspend":null}}'""", "resume"),
+    ],
+)
+def test_a_patch_is_understood(kind: str, patch: str, verb: str) -> None:
+    assert done(f"kubectl patch hr a --type {kind} -p {patch}") == [f"{verb} HelmRelease jobs/a"]
 
 
 @pytest.mark.parametrize(

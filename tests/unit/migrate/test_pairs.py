@@ -73,7 +73,6 @@ def test_a_closing_that_changes_nothing_is_left_out() -> None:
     ],
 )
 def test_what_makes_no_window_is_refused(edges: list[tuple[str, str]], rule: str) -> None:
-    """Each is named with its place, and no policy is made of it."""
     found = migrated(*edges)
     assert set(rules(found)) == {rule}
     assert (found.policies, found.files) == ((), {})
@@ -81,7 +80,6 @@ def test_what_makes_no_window_is_refused(edges: list[tuple[str, str]], rule: str
 
 
 def test_targets_with_the_same_times_share_a_policy() -> None:
-    """Two pairs of CronJobs, one for each target, are one policy; with other times they are two."""
     files = {}
     for name, hour in (("a", 8), ("b", 8), ("c", 9)):
         files[f"open-{name}.yaml"] = job(

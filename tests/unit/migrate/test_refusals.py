@@ -123,13 +123,3 @@ def test_what_is_written_is_accepted(
     for command in renders(found):
         assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
     assert main(["check", "--repo", ".", "--clusters", ROOT]) == 0, capsys.readouterr()
-
-
-def test_what_is_left_out_is_said(tmp_path: Path) -> None:
-    """At the CronJob that suspends it, with the reason."""
-    said = {
-        (each.tags["rule"], each.file and each.file.path)
-        for each in migrated(fleet(ALL), tmp_path).results
-        if "leaves it out" in each.message
-    }
-    assert said == {("migrate-self-lock", f"{ROOT}/{name}.yaml") for name in ("open", "close")}

@@ -25,7 +25,6 @@ JOBS = {name: text for name, text in WINDOW.items() if text != RELEASE}
 
 
 def test_what_names_a_file_that_goes_is_said() -> None:
-    """A kustomization or a file of which something stays is not deleted."""
     assert steps({**WINDOW, "open.yaml": f"{OTHER}---\n{WINDOW['open.yaml']}"}) == [
         "close.yaml: delete it",
         "open.yaml:5: remove CronJob flux-system/open-shop",

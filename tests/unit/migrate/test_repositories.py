@@ -26,7 +26,6 @@ def test_a_repository_comes_to_what_is_expected(case: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_its_policies_are_right_for_every_cluster(case: Path) -> None:
-    """What is written loads without a finding, with and without a cluster."""
     found = read(case / "repository")
     assert found.policies
     for policy in found.policies:
@@ -37,7 +36,6 @@ def test_its_policies_are_right_for_every_cluster(case: Path) -> None:
 
 
 def test_nothing_to_migrate_is_said() -> None:
-    """A repository without such CronJobs yields no file."""
     found = run({"apps.yaml": SETTINGS})
     assert (found.policies, found.files, found.results) == ((), {}, ())
 
@@ -68,7 +66,6 @@ def test_clusters_of_one_name_in_two_places_stay_two() -> None:
 
 
 def test_a_script_of_an_image_is_left_out() -> None:
-    """What it does is worth a word."""
     other = job("other", "0 1 * * *", "x").replace("[/bin/sh, -c]", "[/bin/sh, /scripts/close.sh]")
     assert rules(run({**WINDOW, "other.yaml": other})) == ["migrate-left-out"]
 
@@ -99,7 +96,6 @@ patches:
 
 @pytest.mark.parametrize("name", ["'a('", "'(?=a)open.*'"])
 def test_a_pattern_that_kustomize_refuses_is_a_finding(name: str) -> None:
-    """With its file, and kustomize's words."""
     found = run({**WINDOW, "kustomization.yaml": PATCH.format(name=name)})
     assert set(rules(found)) == {"migrate-untranslated"}
     [result] = found.results
@@ -140,7 +136,6 @@ def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> Non
 
 @pytest.mark.parametrize("actuator", ["", "  actuator: {type: Kubectl}\n  interval: null\n"])
 def test_what_was_rendered_is_not_hand_written(actuator: str) -> None:
-    """A repository that has windows of ours beside its CronJobs is migrated as without them."""
     items = call(wire(config=POLICY + actuator)).objects
     rendered = [item for item in items if item["kind"] != "WindowPolicy"]
     assert any(item["kind"] == "CronJob" for item in rendered)

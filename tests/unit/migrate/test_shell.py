@@ -36,7 +36,6 @@ ENVIRONMENT = {"NAMES": "a b", "PLAIN": "c", "SPACED": " a  b "}
 
 
 def said(script: str) -> list[str]:
-    """Return what a shell says of a script."""
     program = shutil.which("sh") or pytest.fail("there is no sh")
     command, env = [program, "-c", SAID + script], {**os.environ, **ENVIRONMENT}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
@@ -44,14 +43,12 @@ def said(script: str) -> list[str]:
 
 
 def read(script: str) -> list[str]:
-    """Return the same of what we read."""
     commands = [each.words for each in shell.split(script, ENVIRONMENT)]
     return ["".join(f"<{word}>" for word in words[1:]) for words in commands if words[0] == "flux"]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_script_comes_to_what_a_shell_runs(script: str) -> None:
-    """Lists, loops, variables, quotes."""
     assert read(script) == said(script)
     assert not any(command.expands for command in shell.split(script, ENVIRONMENT))
 
@@ -103,10 +100,6 @@ def test_no_script_comes_to_something_else(before: list[str], inside: list[str])
     ],
 )
 def test_a_shell_that_is_more_is_refused(script: str) -> None:
-    """Pipes, background, groups, here-documents, substitutions, branches.
-
-    And quotes that never end.
-    """
     with pytest.raises(ShellError, match="`"):
         shell.split(script)
 

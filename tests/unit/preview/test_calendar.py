@@ -70,7 +70,6 @@ def test_an_interval_is_maximal_and_names_all_that_open_a_part_of_it() -> None:
 
 
 def test_a_policy_held_open_is_open_by_that() -> None:
-    """`state` and `outsideWindows` open as windows do."""
     first, last = datetime(2026, 3, 24, tzinfo=UTC), datetime(2026, 3, 25, tzinfo=UTC)
     for field, value in (("state", "Open"), ("outside_windows", "Open")):
         timetable = zoned.timetable(policy="a/b", time_zone="UTC", **{field: value})

@@ -31,7 +31,6 @@ def test_a_change_is_found_to_the_minute(time_zone: str, month: tuple[int, int],
 
 
 def test_a_change_belongs_to_the_interval_that_begins_with_it() -> None:
-    """Intervals are half open."""
     [change] = changes(
         BERLIN, datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 3, 29, tzinfo=UTC)
     )
@@ -53,7 +52,6 @@ def test_both_readings_of_a_repeated_hour_are_written() -> None:
 
 
 def test_a_repeated_hour_is_distinguished() -> None:
-    """Only there the offset is shown."""
     instants = (datetime(2027, 10, 31, hour, 30, tzinfo=UTC) for hour in (0, 1, 2))
     assert [shown(at, BERLIN) for at in instants] == [
         "Sun 2027-10-31 02:30 +02:00",

@@ -43,7 +43,6 @@ ROWS = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_what_recurs_is_folded_and_nothing_else(name: str) -> None:
-    """And what is folded stands for exactly what was there."""
     spans, counts = ROWS[name]
     runs = fold(spans)
     assert [run.count for run in runs] == counts

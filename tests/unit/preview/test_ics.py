@@ -31,7 +31,6 @@ def events(timetable: Timetable, start: date, days: int) -> list[icalendar.Event
 
 
 def test_a_reader_finds_every_interval() -> None:
-    """Begin, end and words of each, over a clock change; and a name of the calendar."""
     found = events(WEEK, date(2026, 3, 23), 14)
     assert [(event.start, event.end) for event in found] == [
         (datetime(2026, 3, 23, 7, tzinfo=UTC), datetime(2026, 3, 26, 16, tzinfo=UTC)),

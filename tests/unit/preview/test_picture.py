@@ -57,7 +57,6 @@ def test_what_overlaps_lies_in_lanes() -> None:
 
 
 def test_what_is_gated_and_why_is_named() -> None:
-    """Targets that all share are said once, others by their names; windows say what they are."""
     apps, infra = (Target("g", "r", "Kustomization", "flux", name) for name in ("apps", "infra"))
     every = calendars(
         [timetable("a")._replace(targets=(apps,)), timetable("b")._replace(targets=(infra,))],
@@ -69,16 +68,12 @@ def test_what_is_gated_and_why_is_named() -> None:
     loaded = load(KubeObject.parse(spec(windows=DESCRIBED).encode()).node)
     policy, _ = loaded.for_cluster(None)
     assert policy is not None
-    [row] = draw([described(every[0], policy.spec)]).rows
-    assert row.descriptions == (("windows.office", "Somebody is <on> call"),)
-    page = html.render([described(every[0], policy.spec)])
-    assert "Somebody is &lt;on&gt; call" in page
+    made = [described(every[0], policy.spec)]
+    assert draw(made).rows[0].descriptions == (("windows.office", "Somebody is <on> call"),)
+    assert "Somebody is &lt;on&gt; call" in html.render(made)
 
 
-DESCRIBED = """
-office: {opens: Mon 08:00, closes: Thu 17:00, description: Somebody is <on> call}
-nights: {opens: Mon 22:00, closes: Tue 02:00}
-"""
+DESCRIBED = "{office: {opens: Mon 08:00, closes: Thu 17:00, description: Somebody is <on> call}}"
 
 
 def test_the_rims_of_the_days_are_no_times() -> None:
@@ -91,9 +86,8 @@ def test_the_rims_of_the_days_are_no_times() -> None:
     picture = draw(every)
     assert picture.title == "flux-system/week, 2027-03-09"
     [row] = picture.rows
-    assert (
-        row.words(row.facts[0]) == "open from before to after these days (1 d), by windows.office"
-    )
+    said = "open from before to after these days (1 d), by windows.office"
+    assert row.words(row.facts[0]) == said
     [row] = drawn(timetable("plant-7"), start=date(2027, 3, 27), days=2).rows
     whole = "Fri 2027-03-26 00:00 to Tue 2027-03-30 00:00 (3 d 23 h)"
     assert row.words(row.facts[0]) == f"freeze {whole}, by freezes.easter: Easter"
@@ -103,25 +97,22 @@ def test_the_rims_of_the_days_are_no_times() -> None:
     assert sum(easter.place) == pytest.approx(6 / 7)
 
 
-@pytest.mark.parametrize(
-    ("first", "days", "edges"),
-    [
-        (date(2027, 4, 5), 2, ("Mon 2027-04-05 00:00", "Wed 2027-04-07 00:00")),
-        (date(2027, 4, 5), 1, ("Mon 2027-04-05 00:00", "(after)")),
-        (date(2027, 4, 6), 1, ("(before)", "Wed 2027-04-07 00:00")),
-    ],
-)
-def test_what_begins_with_the_days_is_not_before_them(
-    first: date, days: int, edges: tuple[str, str]
-) -> None:
+def test_what_begins_with_the_days_is_not_before_them() -> None:
     """Nor after them what ends with them: it is asked whether it goes on."""
     midnights = WEEK._replace(begins=zoned.at(0, 1), ends=zoned.at(0, 3))
     rules = timetable()._replace(windows=(midnights,), freezes=(), overrides=())
-    [line] = text.render(calendars([rules], Period(first, days))).splitlines()[-1:]
-    assert tuple(line.split("  ")[:2]) == edges
-    [row] = drawn(rules, start=first, days=days).rows
-    goes = (row.facts[0].goes_back, row.facts[0].goes_on)
-    assert goes == (edges[0] == "(before)", edges[1] == "(after)")
+    monday, wednesday = "Mon 2027-04-05 00:00", "Wed 2027-04-07 00:00"
+    for first, days, begins, ends in (
+        (5, 2, monday, wednesday),
+        (5, 1, monday, "(after)"),
+        (6, 1, "(before)", wednesday),
+    ):
+        period = Period(date(2027, 4, first), days)
+        [line] = text.render(calendars([rules], period)).splitlines()[-1:]
+        assert line.split("  ")[:2] == [begins, ends]
+        [row] = drawn(rules, start=period.start, days=days).rows
+        goes = (row.facts[0].goes_back, row.facts[0].goes_on)
+        assert goes == (begins == "(before)", ends == "(after)")
 
 
 LONG = "a-window-with-a-name-that-is-as-long-as-names-may-be-in-kubernetes"
@@ -211,37 +202,27 @@ def test_each_row_is_on_its_own_clock() -> None:
     assert len(weeks(picture)) == 4
     for week in weeks(picture)[:3]:
         for track in picture.tracks(week):
+            # Whoever moves by keyboard meets everything in the order of time.
+            numbers = [bar.number for bar in track.bars]
+            assert numbers == sorted(numbers)
             [office] = [bar.place for bar in track.bars if bar.fact.label == "office"]
             assert office == pytest.approx((8 / 168, 81 / 168))
             assert not track.outside
 
 
-@pytest.mark.parametrize(
-    ("start", "outside"),
-    [
-        (date(2027, 3, 8), [(), (), (), ()]),
-        # Noon in UTC is evening in Tokyo, and morning in New York.
-        (datetime(2027, 3, 8, 12, tzinfo=UTC), [(21, 3), (13, 11), (7, 17), (25, 23)]),
-    ],
-)
-def test_what_is_outside_of_the_days_is_blank(
-    start: date, outside: list[tuple[float, ...]]
-) -> None:
+def test_what_is_outside_of_the_days_is_blank() -> None:
     """Each row has its own beginning and end where days begin at an instant."""
+    # Noon in UTC is evening in Tokyo, and morning in New York.
+    start = datetime(2027, 3, 8, 12, tzinfo=UTC)
     picture = draw(calendars([timetable(zone, zone) for zone in ZONES], Period(start, 1)))
     [week] = weeks(picture)
-    hours = 24 * week.length
-    for track, blank in zip(picture.tracks(week), outside, strict=True):
-        if blank:
-            first, last = track.outside
-            assert (hours * first[1], first[0]) == pytest.approx((blank[0], 0))
-            assert sum(last) == pytest.approx(1)
-        else:
-            assert track.outside == ()
+    for track, hour in zip(picture.tracks(week), (21, 13, 7, 25), strict=True):
+        first, last = track.outside
+        assert (24 * week.length * first[1], first[0]) == pytest.approx((hour, 0))
+        assert sum(last) == pytest.approx(1)
 
 
 def test_now_is_another_time_in_each_row() -> None:
-    """A mark in each, where its own clock is."""
     every = calendars([timetable(zone, zone) for zone in ZONES], Period(date(2027, 3, 8), 7))
     now = datetime(2027, 3, 10, 12, tzinfo=UTC)
     picture = draw(every, now)
@@ -275,10 +256,6 @@ def test_a_repeated_hour_has_no_width() -> None:
 
 
 def test_what_recurs_is_one_bar() -> None:
-    """Many short windows are never one block of "open": their kind is another, and says how many.
-
-    A freeze in between stays a bar of its own.
-    """
     tens = zoned.timetable(
         policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,), overrides=(FIX,)
     )
@@ -292,13 +269,3 @@ def test_what_recurs_is_one_bar() -> None:
         "opens and closes often Thu 2027-03-25 00:00 to Fri 2027-03-26 08:55 "
         "(5 m, every 10 m, 198 times), by windows.tens"
     )
-
-
-def test_bars_keep_the_order_of_what_begins() -> None:
-    """Whoever moves by keyboard meets everything in the order of time."""
-    picture = drawn(timetable())
-    [row] = picture.rows
-    tracks = [track for week in weeks(picture) for track in picture.tracks(week)]
-    met = [[bar.number for bar in track.bars] for track in tracks]
-    assert all(numbers == sorted(numbers) for numbers in met)
-    assert {number for numbers in met for number in numbers} == set(range(len(row.facts)))

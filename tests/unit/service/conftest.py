@@ -154,7 +154,6 @@ class Client:
     windows: Windows
 
     def ask(self, method: str, target: str, body: bytes | object = b"", **headers: str) -> Answer:
-        """Make a request; what is no bytes is sent as JSON."""
         sent = {name.replace("_", "-"): text for name, text in headers.items()}
         if not isinstance(body, bytes):
             sent.setdefault("content-type", "application/json")
@@ -213,7 +212,6 @@ class Timed(Windows):
 
 @pytest.fixture
 def serve(repository: Path, git: Git) -> Serve:
-    """Start a service on the repository, with settings."""
     assert git
 
     def start(

@@ -236,7 +236,6 @@ def proxied() -> Access:
 
 
 def test_a_proxy_says_who_calls() -> None:
-    """From where it calls, and from nowhere else."""
     headers = {"X-User": "ada", "X-Groups": "ops,other", "X-Email": "ada@example.com"}
     found = who(proxied(), request(headers, "10.0.0.7"))
     assert found is not None
@@ -274,7 +273,6 @@ def test_a_file_of_tokens_that_others_may_write_is_refused(
 
 
 def test_what_a_name_may_hold() -> None:
-    """Nothing that would end it in a commit, or steer a terminal."""
     assert access.clean("Ada\n<evil@example.com>\x1b[31m\u2028") == "Adaevil@example.com[31m"
     assert access.clean(" .\n") == "unknown"
 
@@ -313,22 +311,6 @@ def test_a_host_or_a_path_that_is_none_is_refused(client: Client) -> None:
             assert client.ask(method, path, {}, if_none_match="*").status == 400, path
 
 
-def test_a_body_that_is_too_large(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "_MOST_BODY", 1000)
-    body = {**OVERRIDE, "ticket": "x" * 2000}
-    assert client.ask("POST", f"{POLICY}/overrides", body).status == 413
-
-
-def test_who_comes_too_often(serve: Serve) -> None:
-    client = serve(rate=1)
-    body = {"state": "odd"}
-    assert client.ask("POST", f"{POLICY}/overrides", body).status == 400
-    done = client.ask("POST", f"{POLICY}/overrides", body)
-    assert done.status == 429
-    assert 0 < int(done.headers["retry-after"]) <= 61
-    assert client.ask("GET", POLICY).status == 200
-
-
 def test_headers_for_browsers(client: Client) -> None:
     for path in ("/policies", "/nothing", "/healthz"):
         found = client.ask("GET", path).headers
@@ -338,8 +320,19 @@ def test_headers_for_browsers(client: Client) -> None:
         assert found["cache-control"] == "no-store"
 
 
+def test_too_much_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body is not read to its end; who comes too often has to wait, and may read."""
+    client, url = serve(rate=1), f"{POLICY}/overrides"
+    assert client.ask("POST", url, {"state": "odd"}).status == 400
+    done = client.ask("POST", url, {"state": "odd"})
+    assert done.status == 429
+    assert 0 < int(done.headers["retry-after"]) <= 61
+    assert client.ask("GET", POLICY).status == 200
+    monkeypatch.setattr(admission, "_MOST_BODY", 1000)
+    assert serve().ask("POST", url, {**OVERRIDE, "ticket": "x" * 2000}).status == 413
+
+
 def signing_in(serve: Serve, tmp_path: Path, secret: bytes | None = None) -> tuple[Client, str]:
-    """Return a service that knows the token of Ada, and that token."""
     token = access.new_token()
     (tmp_path / "tokens").write_text(access.token_line("ada", "read,write,override", token) + "\n")
     client = serve()

@@ -84,7 +84,6 @@ ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
 def test_every_answer_is_as_documented(
     asked: tuple[str, str, Any, dict[str, str]], client: Client
 ) -> None:
-    """Its status, its media type, and its body; and none is a failure."""
     method, target, body, headers = asked
     answer = client.ask(method, target, body, **headers)
     assert answer.status != 500
@@ -108,7 +107,6 @@ def test_every_answer_is_as_documented(
 
 
 def documented(method: str, target: str) -> Any:  # noqa: ANN401
-    """Return what the document says of a request; None where it says nothing."""
     path = target.partition("?")[0]
     for template, operations in description.document()["paths"].items():  # type: ignore[attr-defined]
         pattern = re.sub(r"\{\w+\}", "[^/]+", template)
@@ -117,27 +115,18 @@ def documented(method: str, target: str) -> Any:  # noqa: ANN401
     return None
 
 
-def test_every_operation_is_documented(client: Client) -> None:
+def test_the_document_is_of_the_table_of_routes(client: Client) -> None:
+    """Each operation is in it, and no other; what is served beside it are pages."""
     found = client.ask("GET", "/openapi.json").json()
-    documented = {
-        (method.upper(), path) for path, every in found["paths"].items() for method in every
-    }
-    assert documented == {
-        (method, route.path) for route in description.ROUTES for method in route.methods
-    }
     assert found == json.loads(json.dumps(description.document()))
-
-
-def test_every_route_is_of_the_table_or_a_page(client: Client) -> None:
-    """What is served beside the interface are pages, and what they are drawn with."""
+    assert {
+        (method.upper(), path) for path, every in found["paths"].items() for method in every
+    } == {(method, route.path) for route in description.ROUTES for method in route.methods}
     inner = client.application._application
     paths = {route.path for route in inner.routes if isinstance(route, Route)}
     others = paths - {each.path for each in description.ROUTES}
     assert all(path == "/" or path.startswith("/ui/") for path in others), others
-
-
-def test_the_document_is_one(client: Client) -> None:
-    found = client.ask("GET", "/openapi.json").json()
+    # Its schemas are schemas, and refer to what is there.
     names = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(found)))
     assert names <= found["components"]["schemas"].keys()
     for schema in found["components"]["schemas"].values():
@@ -145,7 +134,6 @@ def test_the_document_is_one(client: Client) -> None:
 
 
 def test_how_long_an_override_may_last(client: Client) -> None:
-    """Units in their order, and more than nothing."""
     for number, (text, status) in enumerate(
         (("90m", 201), ("0d5m", 201), ("0h", 400), ("", 400), ("1h1d", 400), ("2 h", 400))
     ):

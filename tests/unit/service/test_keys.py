@@ -60,7 +60,6 @@ class Issuer:
 
 
 def claims(found: Keys, token: str) -> Mapping[str, object]:
-    """Return what a token claims, by keys that are read just now."""
     found.refresh()
     return found.claims(token, AUDIENCE)
 
@@ -180,7 +179,6 @@ def test_keys_that_are_known_outlast_a_provider_that_is_gone(
 
 
 def test_a_key_that_is_withdrawn_counts_no_longer(issuer: Issuer) -> None:
-    """Once the keys are read again."""
     found = Keys(issuer.address)
     old = issuer.token()
     assert claims(found, old)

@@ -15,7 +15,6 @@ CHANGES = 12
 
 
 def loose(repository: Path) -> int:
-    """Count the objects that have a file each."""
     objects = repository / ".git/objects"
     # Git may be removing them just now, with their directories.
     found = ((Path(folder).name, files) for folder, _, files in os.walk(objects))

@@ -80,7 +80,6 @@ def policy(git: Git) -> Any:  # noqa: ANN401 - what YAML is
 
 
 def rewrite(client: Client, git: Git, old: str, new: str) -> None:
-    """Commit another text of the policy."""
     file = client.windows.settings.repo / "clusters/week.yaml"
     file.write_text(file.read_text().replace(old, new))
     git("commit", "--quiet", "--all", "--message=Oops \u202e")
@@ -92,7 +91,6 @@ def send(client: Client, target: str, fields: dict[str, str]) -> Page:
 
 
 def test_the_first_page_says_what_is_open(client: Client) -> None:
-    """A row for each policy and cluster, with state, end, reason and last change."""
     page = get(client, "/")
     assert page.status == 200
     for word in ("flux-system/week", "north", "south", "Operator", "first", "Europe/Berlin"):
@@ -109,7 +107,6 @@ def test_the_first_page_says_what_is_open(client: Client) -> None:
 
 
 def test_a_policy_has_a_page(client: Client) -> None:
-    """State, calendar by weeks as the command draws it, rules, history."""
     page = get(client, f"{PAGE}?from=2026-12-14&days=28")
     assert page.status == 200
     assert "open Mon 08:00 to Thu 17:00" in page.text
@@ -183,7 +180,6 @@ def test_the_style_of_the_calendar_is_no_style_of_the_pages() -> None:
 
 
 def test_nothing_of_a_page_is_inline(client: Client) -> None:
-    """No style and no script in it, and every asset is there."""
     for target in ("/", PAGE, f"{PAGE}/window?window=week"):
         page = get(client, target)
         for tag, found in page.tags:
@@ -223,6 +219,7 @@ def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
 
 
 def test_a_refusal_is_a_page(client: Client) -> None:
+    """With a way back; where a program asks for what is no page, it gets what programs read."""
     for target, status in (
         ("/ui/policies/flux-system/none", 404),
         (f"{PAGE}?cluster=none", 404),
@@ -233,6 +230,11 @@ def test_a_refusal_is_a_page(client: Client) -> None:
         assert page.status == status
         assert page.headers["content-type"].startswith("text/html")
         assert "/" in page.links
+    for accept, kind in (("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/problem+json")):
+        for method, target, status in (("GET", "/ui/nowhere", 404), ("DELETE", "/", 405)):
+            answer = client.ask(method, target, accept=accept)
+            assert answer.status == status
+            assert answer.headers["content-type"].startswith(kind)
 
 
 OVERRIDE = {
@@ -251,7 +253,6 @@ def ask(client: Client, action: str = "/preview", **changed: str) -> Page:
 
 
 def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> None:
-    """In one commit each; it is on the page, with a way to end it."""
     page = ask(client, reason="")
     assert page.status == 200
     assert "targets: Kustomization flux-system/apps" in page.text
@@ -326,15 +327,6 @@ def test_every_refusal_has_a_page(status: int) -> None:
     assert "<b>" not in body
 
 
-def test_a_browser_that_is_lost_gets_a_page(client: Client) -> None:
-    """A program gets what programs read."""
-    for accept, kind in (("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/problem+json")):
-        for method, target, status in (("GET", "/ui/nowhere", 404), ("DELETE", "/", 405)):
-            answer = client.ask(method, target, accept=accept)
-            assert answer.status == status
-            assert answer.headers["content-type"].startswith(kind)
-
-
 def test_a_window_is_added(client: Client, git: Git) -> None:
     target = f"{PAGE}/window"
     form = get(client, target)
@@ -349,7 +341,6 @@ def test_a_window_is_added(client: Client, git: Git) -> None:
 
 
 def test_a_window_is_removed(client: Client, git: Git) -> None:
-    """The preview says which hours close by it."""
     target = f"{WINDOW}&cluster=south"
     form = get(client, target)
     assert form.fields["opens"] == "Tue 08:00"
@@ -367,7 +358,6 @@ def test_a_window_is_removed(client: Client, git: Git) -> None:
 
 
 def test_a_policy_with_errors_has_a_page(client: Client, git: Git) -> None:
-    """It names file, line and field; its windows can be put right."""
     rewrite(client, git, "Thu 17:00", "Xhu <b>")
     assert "Unknown" in get(client, "/?state=unknown").text
     page = get(client, PAGE)

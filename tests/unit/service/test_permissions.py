@@ -89,7 +89,6 @@ ADMIN = caller(Scope.ADMIN)
 
 
 def patched(client: Client, patch: object, query: str = "") -> Any:  # noqa: ANN401
-    """Send a merge patch, whatever version there is."""
     return client.ask("PATCH", f"{PATH}{query}", patch, if_match="*", content_type=MERGE)
 
 
@@ -119,8 +118,6 @@ def change_of(path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def test_hours_are_the_listed_ones() -> None:
-    """The table says what is said here."""
-
     def walk(table: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
         for name, below in table.items():
             if below is None:
@@ -201,7 +198,6 @@ WHOLE: dict[str, dict[str, Any]] = {
 
 
 def document(name: str = "full", **changed: object) -> dict[str, Any]:
-    """Return the policy, with some fields of its spec changed."""
     policy = yaml.load(POLICY, yaml.CSafeLoader)
     policy["metadata"]["name"] = name
     policy["spec"] |= changed
@@ -251,7 +247,6 @@ def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Git) -> None:
 
 
 def test_a_new_policy_takes_admin(serve: Serve, git: Git) -> None:
-    """It has targets, an image and a namespace; in a dry run, too."""
     body, url = document("new"), "/policies/flux-system/new"
     for scopes, dry, status in (
         ((Scope.READ, Scope.WRITE, Scope.OVERRIDE), 403, 403),
@@ -310,7 +305,6 @@ def test_hours_are_changed_with_write(patch: dict[str, Any], serve: Serve, git: 
 
 
 def test_an_override_is_nothing_else(serve: Serve, git: Git) -> None:
-    """It is refused, or changes overrides alone."""
     client = serve(caller(Scope.READ, Scope.OVERRIDE))
     for wanted in (
         {"name": "x.actuator.image"},
@@ -330,13 +324,14 @@ def test_an_override_is_nothing_else(serve: Serve, git: Git) -> None:
         assert beyond_hours(after) == beyond_hours(POLICY), wanted
 
 
-def test_an_anchor_of_the_file_carries_nothing(serve: Serve, git: Git, repository: Any) -> None:  # noqa: ANN401
+def test_an_anchor_of_the_file_carries_nothing(
+    serve: Serve, git: Git, commit: Callable[..., str]
+) -> None:
     """A text of hours that an image is made of changes alone."""
     text = POLICY.replace("image: python:3.12.10-slim", "image: *image").replace(
         "duration: 2h", 'duration: 2h, description: &image "python:3.12.10-slim"'
     )
-    (repository / "clusters/full.yaml").write_text(text)
-    git("commit", "--quiet", "--all", "--message=anchor")
+    commit({"clusters/full.yaml": text})
     done = patched(serve(WRITER), {"spec": {"windows": {"night": {"description": IMAGE}}}})
     assert done.status == 200
     after = yaml.load(git("show", "HEAD:clusters/full.yaml"), yaml.CSafeLoader)["spec"]

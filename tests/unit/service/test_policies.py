@@ -25,7 +25,6 @@ spec: {timeZone: Etc/UTC, windows: *missing}
 def test_a_file_that_cannot_be_read_is_named(
     rest: str, said: str, serve: Serve, commit: Commit
 ) -> None:
-    """With what is wrong in it; the others are served."""
     commit({"clusters/broken.yaml": DOUBTFUL + rest})
     found = serve().ask("GET", "/policies").json()
     assert [each["name"] for each in found["policies"]] == ["week"]
@@ -100,7 +99,6 @@ def test_a_change_of_its_own_is_what_git_has(
 
 
 def test_a_cluster_may_refer_to_another(serve: Serve, repository: Path, commit: Commit) -> None:
-    """An anchor in one place and an alias in another."""
     text = (repository / "clusters/week.yaml").read_text()
     text = text.replace("north: {}", "north: &north {windows: {week: {opens: Mon 9:00}}}")
     commit({"clusters/week.yaml": text.replace("    south:\n", "    east: *north\n    south:\n")})

@@ -58,7 +58,6 @@ def is_clean(git: Git, remote: Path) -> bool:
 
 
 def test_a_change_is_pushed(serve: Serve, git: Git, remote: Path) -> None:
-    """The remote has the commit when the caller has the answer."""
     done = patch(serve(remote="origin"), "Fri 12:00")
     assert done.status == 200
     assert at(remote, "rev-parse", "main") == done.json()["commit"]
@@ -114,14 +113,12 @@ def test_a_file_that_changed_at_the_remote_is_a_conflict(
 
 
 def test_branches_that_went_apart_are_left(
-    serve: Serve, git: Git, remote: Path, other: Path, repository: Path
+    serve: Serve, git: Git, remote: Path, other: Path, commit: Callable[..., str]
 ) -> None:
     """Which of the two is right is for a person to say."""
     assert remote
     push(other, "apps/new.yaml", "a: b\n")
-    (repository / "here.txt").write_text("ours\n")
-    git("add", ".")
-    git("commit", "--quiet", "--message=ours")
+    commit({"here.txt": "ours\n"})
     before = git("rev-parse", "main")
     client = serve(remote="origin")
     done = patch(client, "Fri 12:00")
@@ -133,7 +130,6 @@ def test_branches_that_went_apart_are_left(
 def test_what_comes_at_the_remote_is_taken_over(
     serve: Serve, git: Git, remote: Path, other: Path
 ) -> None:
-    """With the files that come, change and go."""
     client = serve(remote="origin")
     push(other, "apps/new.yaml", "a: b\n")
     text = (other / "clusters/week.yaml").read_text()

@@ -56,7 +56,6 @@ def patch(client: Client, body: object, query: str = "") -> Any:  # noqa: ANN401
     ids=["one-directory", "overlays"],
 )
 def test_in_every_layout(serve: Serve, git: Git, render: Render, layout: tuple[str, ...]) -> None:
-    """What was rendered says how; `render --check` finds nothing after a change."""
     render(*layout)
     client = serve(renew=rendered.renew)
     assert stale(client) == [False]
@@ -199,7 +198,6 @@ def test_a_link_leads_nowhere(
 
 
 def test_what_would_stay_shut_is_not_written(serve: Serve, git: Git, render: Render) -> None:
-    """A policy that is rendered is not removed, and no target dropped while it may be shut."""
     render("clusters/windows")
     head = git("rev-parse", "HEAD")
     client = serve(renew=rendered.renew)

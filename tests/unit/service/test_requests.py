@@ -21,7 +21,6 @@ NO_KEY = jwt.encode({"iss": "x"}, "a" * 64, "HS256", {"kid": "1"})
 
 @contextmanager
 def server(status: int, headers: dict[str, str], body: bytes) -> Iterator[tuple[str, list[str]]]:
-    """Answer every request alike; yield the address, and the list of what was asked for."""
     asked: list[str] = []
 
     def answer(what: str, *_: object) -> tuple[int, dict[str, str], bytes]:
@@ -90,7 +89,6 @@ def test_an_answer_of_another_kind_is_no_answer(
 def test_an_answer_without_end_is_not_read(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stays out of the memory."""
     monkeypatch.setattr(keys, "_MOST", 1000)
     monkeypatch.setattr("krm_windows.forge.http._MOST", 1000)
     with server(200, {}, b" " * 4000 + b'{"keys": [], "html_url": "x"}') as (address, asked):

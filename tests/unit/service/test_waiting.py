@@ -86,7 +86,6 @@ def test_a_merge_came_when_it_was_merged(
 def test_a_policy_that_is_closed_for_good_has_no_edge(
     serve: Serve, flux: Callable[..., str]
 ) -> None:
-    """Then it is not known what was applied."""
     client = serve(at=SATURDAY)
     path = client.windows.settings.repo / "clusters/week.yaml"
     text = path.read_text().replace("spec:\n", "spec:\n  state: Closed\n", 1)

@@ -10,6 +10,8 @@ import pytest
 
 Client = Any
 Serve = Any
+Commit = Any
+Patch = pytest.MonkeyPatch
 
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -17,12 +19,9 @@ Git = Callable[..., str]
 
 
 @pytest.mark.slow
-def test_twenty_writers_and_two_services(serve: Serve, git: Git, repository: Path) -> None:
+def test_twenty_writers_and_two_services(serve: Serve, git: Git, commit: Commit) -> None:
     """Each change is one commit, made of the version that its caller had read."""
-    for number in range(30):
-        (repository / f"other-{number}.yaml").write_text(f"a: {number}\n")
-    git("add", ".")
-    git("commit", "--quiet", "--message=others")
+    commit({f"other-{number}.yaml": f"a: {number}\n" for number in range(30)})
     services = [serve(), serve()]
     over = threading.Event()
 
@@ -79,7 +78,7 @@ def test_a_key_is_one_change(serve: Serve, git: Git) -> None:
     assert client.ask("POST", f"{POLICY}/overrides", other, idempotency_key="k1").status == 422
 
 
-def meanwhile(client: Client, do: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def meanwhile(client: Client, do: Callable[[], object], monkeypatch: Patch) -> None:
     """Have something done once between the check of a change and its commit."""
     own, left = client.windows.branch.commit, [do]
 
@@ -92,22 +91,21 @@ def meanwhile(client: Client, do: Callable[[], None], monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("way", ["change", "remove", "create"])
-def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
-    way: str, serve: Serve, git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_commit_that_comes_while_a_change_is_checked_is_kept(  # noqa: PLR0913, PLR0917
+    way: str, serve: Serve, git: Git, repository: Path, commit: Commit, monkeypatch: Patch
 ) -> None:
     """Whoever commits with Git meanwhile, of the same file: the change is refused, as it is old."""
     client = serve()
     file = repository / ("flux-system-other.yaml" if way == "create" else "clusters/week.yaml")
     theirs = "# Theirs.\n"
 
-    def commit() -> None:
-        file.write_text(theirs + (file.read_text() if file.exists() else ""))
-        git("add", ".")
-        git("commit", "--quiet", "--message=theirs")
+    def come() -> None:
+        text = theirs + (file.read_text() if file.exists() else "")
+        commit({str(file.relative_to(repository)): text}, "theirs")
         # As it does once a second.
         client.windows.poll()
 
-    meanwhile(client, commit, monkeypatch)
+    meanwhile(client, come, monkeypatch)
     policy = client.ask("GET", POLICY)
     match way:
         case "change":
@@ -126,17 +124,11 @@ def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
 
 
 def test_a_commit_of_other_files_keeps_no_change_back(
-    serve: Serve, git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, git: Git, commit: Commit, monkeypatch: Patch
 ) -> None:
-    """It comes while the change is checked, and both are on the branch."""
     client = serve()
 
-    def commit() -> None:
-        (repository / "other.yaml").write_text("a: b\n")
-        git("add", ".")
-        git("commit", "--quiet", "--message=theirs")
-
-    meanwhile(client, commit, monkeypatch)
+    meanwhile(client, lambda: commit({"other.yaml": "a: b\n"}, "theirs"), monkeypatch)
     body = {"state": "open", "for": "2h", "reason": "fix"}
     assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
     assert git("log", "--format=%s").split() == ["fix", "theirs", "first"]
