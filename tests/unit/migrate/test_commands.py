@@ -29,7 +29,7 @@ def _said(action: Action) -> str:
         ("flux resume ks apps infra -n shop", "resume Kustomization shop/apps,infra"),
         ("flux suspend ks a --namespace=shop --timeout 2m --wait", "suspend Kustomization shop/a"),
         ("flux -n shop suspend ks apps", "suspend Kustomization shop/apps"),
-        ("flux resume ks -nshop apps", "resume Kustomization shop/apps"),
+        ("flux resume ks -nshop apps > /dev/null 2>&1", "resume Kustomization shop/apps"),
         ("flux suspend source git fleet", "suspend GitRepository flux-system/fleet"),
         ("flux suspend source chart a", "suspend HelmChart flux-system/a"),
         ("flux resume image update all", "resume ImageUpdateAutomation flux-system/all"),

@@ -29,8 +29,8 @@ SCRIPTS = (
     "for x in a; do flux suspend ks $x; done && flux suspend ks b",
     "flux a;flux b # c; flux d; exit 0",
     "set -e\nflux suspend ks a # the first\n\n# and the second\nflux suspend \\\n  ks b",
-    "flux suspend ks a || true\nflux suspend ks b > /dev/null 2>&1",
-    'echo "it is $(date)" > /dev/null; flux suspend ks "a" && \\\n flux suspend ks \'b\'; exit 0',
+    "flux suspend ks a || true\nflux suspend ks b 2>&1",
+    "flux suspend ks \"a\" && \\\n flux suspend ks 'b'; exit 0",
 )
 ENVIRONMENT = {"NAMES": "a b", "PLAIN": "c", "SPACED": " a  b "}
 
