@@ -279,29 +279,22 @@ class Server:
 
     def _detail(self, pull: Pull) -> str:
         """Return GitLab's `detailed_merge_status`."""
-        for is_so, name in (
-            (pull.state != "open", "not_open"),
-            (pull.unknown, "checking"),
-            (pull.draft, "draft_status"),
-            (pull.conflicts, "conflict"),
-            ("pending" in pull.checks.values(), "ci_still_running"),
-            ("failure" in pull.checks.values(), "ci_must_pass"),
-            (pull.unreviewed, "not_approved"),
-        ):
-            if is_so:
-                return name
-        return "mergeable"
+        reasons = {
+            "not_open": pull.state != "open",
+            "checking": pull.unknown,
+            "draft_status": pull.draft,
+            "conflict": pull.conflicts,
+            "ci_still_running": "pending" in pull.checks.values(),
+            "ci_must_pass": "failure" in pull.checks.values(),
+            "not_approved": pull.unreviewed,
+        }
+        return next((name for name, is_so in reasons.items() if is_so), "mergeable")
 
     def _state(self, pull: Pull) -> str:
         """Return GitHub's `mergeable_state`."""
-        for is_so, name in (
-            (pull.unknown, "unknown"),
-            (pull.conflicts, "dirty"),
-            (pull.unreviewed or set(pull.checks.values()) - {"success"}, "blocked"),
-        ):
-            if is_so:
-                return name
-        return "clean"
+        is_blocked = pull.unreviewed or set(pull.checks.values()) - {"success"}
+        reasons = {"unknown": pull.unknown, "dirty": pull.conflicts, "blocked": is_blocked}
+        return next((name for name, is_so in reasons.items() if is_so), "clean")
 
     def _pipeline(self, pull: Pull) -> Json:
         for state, word in (("failure", "failed"), ("pending", "running")):

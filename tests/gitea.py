@@ -4,8 +4,6 @@ It has a clock of its own, which nothing here turns: what depends on an instant 
 """
 
 import base64
-import http.client
-import json
 import os
 import secrets
 import signal
@@ -16,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import urllib3
 
 Json = object
 HANG = 60.0
@@ -93,17 +93,15 @@ class Gitea:
         return Repository(self, name)
 
     def _ask(self, method: str, path: str, content: Json, by: str) -> tuple[int, Json]:
-        host = self.address.partition("://")[2]
-        connection = http.client.HTTPConnection(host, timeout=HANG)
-        headers = {"Content-Type": "application/json", "Authorization": by}
-        body = None if content is None else json.dumps(content)
-        try:
-            connection.request(method, f"/api/v1/{path}", body, headers)
-            answer = connection.getresponse()
-            text = answer.read()
-        finally:
-            connection.close()
-        return answer.status, json.loads(text) if text.strip() else None
+        answer = urllib3.request(
+            method,
+            f"{self.address}/api/v1/{path}",
+            json=content,
+            headers={"Authorization": by},
+            timeout=HANG,
+            retries=False,
+        )
+        return answer.status, answer.json() if answer.data.strip() else None
 
 
 @dataclass
@@ -137,15 +135,19 @@ class Repository:
     def write(self, files: dict[str, str], branch: str, *, new: bool = True) -> None:
         """Commit files that are new to a branch, which is made from `main` if it is new."""
         changed = [
-            {"operation": "create", "path": path, "content": _base64(text)}
+            {
+                "operation": "create",
+                "path": path,
+                "content": base64.b64encode(text.encode()).decode(),
+            }
             for path, text in files.items()
         ]
         place = {"branch": "main", "new_branch": branch} if new else {"branch": branch}
         self.call("POST", "contents", {"files": changed, "message": f"Change {branch}", **place})
 
-    def pull(self, branch: str, files: dict[str, str], text: str = "") -> int:
+    def pull(self, branch: str, files: dict[str, str]) -> int:
         self.write(files, branch)
-        content = {"head": branch, "base": "main", "title": f"Change {branch}", "body": text}
+        content = {"head": branch, "base": "main", "title": f"Change {branch}"}
         number = self.call("POST", "pulls", content)["number"]
         self.wait_for_checks(number)
         return number
@@ -240,7 +242,7 @@ def _answering(gitea: Gitea, process: subprocess.Popen[bytes], log: Path) -> Git
             raise GiteaError(f"it ended: {log.read_text()[-2000:]}")
         try:
             gitea.tokens[OWNER] = gitea.token(OWNER, "all")
-        except ConnectionError:
+        except urllib3.exceptions.HTTPError:
             return False
         return True
 
@@ -267,10 +269,6 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 def _checked(path: str, answer: tuple[int, Json]) -> Json:

@@ -217,16 +217,11 @@ patches:
         "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
         "copy/apps.yaml": APPS.replace("./apps", "./live"),
     },
-    "another one that applies the release": {
-        "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
-        "copy/shop.yaml": SHOP.replace("./charts/shop", "./charts/lib"),
-    },
     "another one of the same Helm release": {
         "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
         "copy/shop.yaml": SHOP.replace("name: shop,", "name: copy,") + "  releaseName: shop\n",
     },
     "a link": {"apps/link.yaml": LINK + "../live/map.yaml"},
-    "a link in a chart": {"charts/shop/templates/link.yaml": LINK + "../../../live/map.yaml"},
     "the cluster": {path: None for path in BASE if path.startswith("clusters/")},
     "with the policy": {
         "apps/map.yaml": MAP,

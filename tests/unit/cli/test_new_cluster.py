@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from effort import mostly_slow
+from effort import mostly_slow, rows_mostly_slow
 
 from krm_windows.cli import main
 
@@ -163,19 +163,22 @@ def test_what_is_not_known_to_be_delivered_stays_together(
 
 @pytest.mark.parametrize(
     ("text", "path"),
-    [
-        (ROOT, "clusters/prod/week"),
-        # The innermost of those above.
-        (f"{ROOT}---\n{ROOT.replace('prod', 'prod/week')}", "clusters/prod/week"),
-        # The Operator names all after the namespace.
-        (INSTANCE, "clusters/prod/week"),
-        # Of an artifact that is a part of the repository.
-        (ROOT.replace("./clusters/prod", "./prod").replace("Git", "OCI"), "prod/week"),
-        # Elsewhere, at the top of whichever repository, and not on this cluster.
-        (ROOT.replace("clusters/prod", "clusters/product"), None),
-        (ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"), None),
-        (f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n", None),
-    ],
+    rows_mostly_slow(
+        [
+            (ROOT, "clusters/prod/week"),
+            # The innermost of those above.
+            (f"{ROOT}---\n{ROOT.replace('prod', 'prod/week')}", "clusters/prod/week"),
+            # The Operator names all after the namespace.
+            (INSTANCE, "clusters/prod/week"),
+            # Of an artifact that is a part of the repository.
+            (ROOT.replace("./clusters/prod", "./prod").replace("Git", "OCI"), "prod/week"),
+            # Elsewhere, at the top of whichever repository, and not on this cluster.
+            (ROOT.replace("clusters/prod", "clusters/product"), None),
+            (ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"), None),
+            (f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n", None),
+        ],
+        4,
+    ),
 )
 def test_what_delivers_it_is_found_among_resources(
     text: str, path: str | None, capsys: pytest.CaptureFixture[str]
@@ -232,7 +235,9 @@ def test_it_is_verified_together(capsys: pytest.CaptureFixture[str]) -> None:
     assert "shop/web" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("selector", ["names: [{}]", "matchLabels: {{krm-windows.dev/policy: x}}"])
+@pytest.mark.parametrize(
+    "selector", mostly_slow(["names: [{}]", "matchLabels: {{krm-windows.dev/policy: x}}"], 2)
+)
 def test_it_is_never_gated(selector: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert render("--resources", "clusters/prod") == 0
     (found,) = delivering("clusters/prod/week")

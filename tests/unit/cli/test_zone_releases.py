@@ -35,7 +35,7 @@ def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
         path.write_text(text)
 
 
-@pytest.fixture(params=["fleet", "single"])
+@pytest.fixture(params=mostly_slow(["fleet", "single"], every=2))
 def call(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
