@@ -13,20 +13,15 @@ DAY = timedelta(days=1)
 
 def replayed(trigger: Trigger, start: datetime, until: datetime) -> list[datetime]:
     """Fire a schedule as the controller does, from a day before `start` to a day after `until`."""
-    return list(
-        takewhile(
-            lambda run: run < until + DAY, runs(trigger.schedule, trigger.time_zone, start - DAY)
-        )
-    )
+    every = runs(trigger.schedule, trigger.time_zone, start - DAY)
+    return list(takewhile(lambda run: run < until + DAY, every))
 
 
 def missed_edges(policy: Plan, start: datetime, until: datetime) -> list[datetime]:
     """Give the edges at which no CronJob in UTC fires to the minute, the resync left out."""
-    found = [
-        trigger
-        for trigger in policy.triggers
-        if trigger.slug != "resync" and trigger.time_zone == "Etc/UTC"
-    ]
-    fired = {run for trigger in found for run in replayed(trigger, start, until)}
+    fired: set[datetime] = set()
+    for trigger in policy.triggers:
+        if trigger.slug != "resync" and trigger.time_zone == "Etc/UTC":
+            fired.update(replayed(trigger, start, until))
     edges = [segment.begins for segment in timeline(policy.timetable, start, until)][1:]
     return [edge for edge in edges if edge not in fired]

@@ -10,6 +10,7 @@ from functools import cache
 from string import Template
 
 from changes import Change
+from hypothesis import strategies
 
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
@@ -152,6 +153,7 @@ DATED = {
     " c: {state: Closed, starts: $at, ends: $since, reason: r}}",
 }
 SHAPES = RECURRING | DATED
+SHAPE = strategies.sampled_from(sorted(SHAPES))
 INSTANTS = {"before": -150, "at": 0, "since": 105}
 
 

@@ -14,7 +14,7 @@ from changes import CHANGES, changes
 from effort import examples, mostly_slow, rows_mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import SHAPES, plan
+from shapes import SHAPE, SHAPES, plan
 
 from krm_windows.plan.intervals import Interval, Intervals, Ranges, intervals
 from krm_windows.plan.timetable import FIRST_DAY, LAST_DAY
@@ -75,7 +75,7 @@ def is_said(timetable: Timetable, found: Intervals, at: datetime) -> None:
 
 
 @given(
-    st.sampled_from(sorted(SHAPES)),
+    SHAPE,
     CHANGES.filter(lambda change: is_covered(change.utc)),
     st.lists(st.integers(-60 * 24 * 60, 60 * 24 * 60), min_size=20, max_size=40),
     st.integers(-400, 3000),

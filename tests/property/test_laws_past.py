@@ -12,7 +12,7 @@ from changes import Change as ClockChange
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import SHAPES, plan
+from shapes import SHAPE, plan
 
 from krm_windows.history.account import account
 from krm_windows.history.revisions import Revision, State
@@ -57,7 +57,7 @@ def around(change: ClockChange, days: int) -> datetime:
 
 
 @pytest.mark.slow
-@given(st.sampled_from(sorted(SHAPES)), CHANGES, st.integers(0, DAYS), OFFSETS)
+@given(SHAPE, CHANGES, st.integers(0, DAYS), OFFSETS)
 @settings(max_examples=examples(100))
 def test_every_wait_is_walked_again(
     shape: str, change: ClockChange, days: int, offsets: list[int]
@@ -79,7 +79,7 @@ def test_every_wait_is_walked_again(
             assert later is None or later > each.at + WALK
 
 
-@given(st.sampled_from(sorted(SHAPES)), CHANGES, st.integers(0, DAYS), OFFSETS)
+@given(SHAPE, CHANGES, st.integers(0, DAYS), OFFSETS)
 @settings(max_examples=examples(100))
 def test_figures_are_those_of_the_waits(
     shape: str, change: ClockChange, days: int, offsets: list[int]
@@ -111,10 +111,7 @@ def revision(number: int, at: datetime, state: State, timetable: Timetable | Non
 
 
 VERSIONS = st.lists(
-    st.tuples(
-        st.integers(-3000, 1440 * 3), st.sampled_from(State), st.sampled_from(sorted(SHAPES))
-    ),
-    max_size=6,
+    st.tuples(st.integers(-3000, 1440 * 3), st.sampled_from(State), SHAPE), max_size=6
 )
 
 

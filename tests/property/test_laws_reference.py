@@ -21,12 +21,8 @@ from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 ZONES = (
-    "Europe/Berlin",
-    "Australia/Lord_Howe",
-    "Africa/Casablanca",
-    "America/Havana",
-    "Asia/Kolkata",
-    "Etc/UTC",
+    *("Europe/Berlin", "Australia/Lord_Howe", "Africa/Casablanca", "America/Havana"),
+    *("Asia/Kolkata", "Etc/UTC"),
 )
 # A change of the clock in any of the zones, or nothing of the kind, is what dated rules and
 # questions lie around.
@@ -59,13 +55,8 @@ def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - d
             return Recurrence(minutes, hours, weekdays=draw(SOME_WEEKDAYS))
         case 2:
             nth = draw(st.sampled_from((1, 2, 5, -1, -3)))
-            return Recurrence(
-                minutes,
-                hours,
-                weekdays=draw(SOME_WEEKDAYS),
-                nth=nth,
-                shift=draw(st.integers(0, 27)),
-            )
+            days = {"weekdays": draw(SOME_WEEKDAYS), "shift": draw(st.integers(0, 27))}
+            return Recurrence(minutes, hours, nth=nth, **days)
         case 3:
             return Recurrence(
                 minutes, hours, days=draw(SOME_DAYS), weekdays=draw(SOME_WEEKDAYS), either=True
@@ -89,14 +80,9 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
     def rules(kind: Kind, most: int) -> tuple[Rule, ...]:
         forms = recurring | dated | ever if kind is Kind.OVERRIDE else recurring | dated
         drawn = draw(st.lists(st.tuples(forms, st.sampled_from(("Open", "Closed"))), max_size=most))
+        has_state = kind is Kind.OVERRIDE
         return tuple(
-            Rule(
-                kind,
-                str(number),
-                *form,
-                reason=kind,
-                state=state if kind is Kind.OVERRIDE else None,
-            )
+            Rule(kind, str(number), *form, reason=kind, state=state if has_state else None)
             for number, (form, state) in enumerate(drawn)
         )
 
