@@ -54,9 +54,7 @@ def outcome(case: str) -> dict[str, str]:
 
 def shown(answer: Answer) -> str:
     listed = answer.out.decode().partition("items:\n")[2].partition("functionConfig:\n")[0]
-    documents = re.sub(
-        r"^(?:  |- )", lambda mark: "---\n" if mark[0] == "- " else "", listed, flags=re.MULTILINE
-    )
+    documents = re.sub("(?m)^(?:  |- )", lambda mark: "---\n" * (mark[0] == "- "), listed)
     return _HASH.sub(r"\1<hash>", _SHARED.sub("", documents.removeprefix("---\n")))
 
 

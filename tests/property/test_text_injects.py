@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -26,7 +27,7 @@ from krm_windows.exit_codes import ExitCode
 
 DAYS = ("--from", "2026-12-14", "--days", "7")
 NAMELESS = re.compile(r"[\x00/]")
-Document = dict[str, object]
+Document = dict[str, Any]
 KIND = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy"}
 
 
@@ -132,16 +133,13 @@ def workplace(text: str) -> None:
     Path(f"{name}.yaml").write_text(written(right))
     # Closed whenever the test runs, so that nobody waits, for a reason that is said.
     closed = {"state": "Closed", "starts": "2024-01-01", "ends": "2098-01-01", "reason": text}
-    held = replaced(right, ("spec", "overrides"), "")
-    Path("held.yaml").write_text(
-        written({**held, "spec": {**held["spec"], "overrides": {"held": closed}}})
-    )
-    older = replaced(
-        replaced(right, ("metadata", "name"), "former"), ("spec", "targets", 0, "names", 0), "gone"
-    )
-    Path("old.yaml").write_text(
-        written(replaced(older, ("spec", "windows", "office", "opens"), "Tue 08:00"))
-    )
+    held, older = policy(text), policy(text)
+    held["spec"]["overrides"] = {"held": closed}
+    Path("held.yaml").write_text(written(held))
+    older["metadata"]["name"] = "former"
+    older["spec"]["targets"][0]["names"] = ["gone"]
+    older["spec"]["windows"]["office"]["opens"] = "Tue 08:00"
+    Path("old.yaml").write_text(written(older))
     for index, path in enumerate(places(right)):
         if index % 12 == len(text) % 12:
             Path(f"wrong-{index}.yaml").write_text(written(replaced(right, path, text)))

@@ -106,23 +106,3 @@ def test_an_annotation_only_adds_lines(text: str) -> None:
     obj.set_annotation("example.org/a", "22:00")
     assert removed_lines(text, obj.span.decode()) <= (0 if metadata and "{" not in text else 2)
     assert obj.annotations == {"example.org/a": "22:00"}
-
-
-@settings(max_examples=examples(60))
-@given(objects(anchored=False), st.data())
-def test_a_scalar_in_place_of_a_scalar_changes_its_lines_only(
-    text: str, data: st.DataObject
-) -> None:
-    obj = item(text)
-    scalars = [
-        path for path in paths(krm.value(obj.node)) if not isinstance(obj.get(*path), dict | list)
-    ]
-    assume(scalars)
-    path = data.draw(st.sampled_from(scalars))
-    obj.set("changed", *path)
-    comments = [line.strip() for line in text.splitlines() if line.strip().startswith("#")]
-    found = [
-        line.strip() for line in obj.span.decode().splitlines() if line.strip().startswith("#")
-    ]
-    assert len(comments) - len(found) <= 5
-    assert removed_lines(text, obj.span.decode()) <= 6

@@ -11,23 +11,17 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.model import Actuator
 
 KUSTOMIZE, HELM = "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
-APPS = Target(
-    group=KUSTOMIZE,
-    resource="kustomizations",
-    kind="Kustomization",
-    namespace="flux-system",
-    name="apps",
-)
+
+
+def target(kind: str, namespace: str, name: str, group: str = KUSTOMIZE) -> Target:
+    held = {"kind": kind, "resource": f"{kind.lower()}s"}
+    return Target(group=group, namespace=namespace, name=name, **held)
+
+
+APPS = target("Kustomization", "flux-system", "apps")
 INFRA = APPS._replace(name="infra")
 SHOP = APPS._replace(namespace="shop")
-WEB = Target(
-    group=HELM,
-    resource="helmreleases",
-    kind="HelmRelease",
-    namespace="shop",
-    name="web",
-    version="v2",
-)
+WEB = target("HelmRelease", "shop", "web", HELM)._replace(version="v2")
 
 
 def plan(*targets: Target) -> Plan:
@@ -54,24 +48,14 @@ def test_a_container_for_each_namespace_and_kind() -> None:
 
 
 def test_the_field_is_that_of_the_kind() -> None:
-    other = Target(
-        group="",
-        resource="things",
-        kind="Thing",
-        namespace="a",
-        name="b",
-        field=("spec", "x", "paused"),
-    )
-    [command] = commands(other)
+    [command] = commands(target("Thing", "a", "b", "")._replace(field=("spec", "x", "paused")))
     assert command.startswith("things-a kubectl patch things b -n a ")
     assert command.endswith('{"spec":{"x":{"paused":true}}}')
 
 
 def test_containers_have_names_of_their_own() -> None:
-    clusters = [
-        Target(group=group, resource="clusters", kind="Cluster", namespace="n" * 63, name="c")
-        for group in ("cluster.x-k8s.io", "clusters.example.org")
-    ]
+    groups = ("cluster.x-k8s.io", "clusters.example.org")
+    clusters = [target("Cluster", "n" * 63, "c", group) for group in groups]
     names = [each["name"] for each in kubectl.pod(plan(*clusters), suspend=True).containers]
     assert len(set(names)) == 2
     assert all(len(name) <= 63 for name in names)

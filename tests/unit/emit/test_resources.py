@@ -8,11 +8,6 @@ import json
 import pytest
 from calls import call, emitted, spec, wire
 
-HOOKS = (
-    '{namespace: line, beforeOpen: {image: "line:1", resources: RESOURCES}, '
-    'afterClose: {image: "line:1"}}'
-)
-NAMES = {"cpu", "memory", "ephemeral-storage"}
 Given = dict[str, dict[str, str]]
 
 
@@ -49,27 +44,19 @@ def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> N
 
 
 def test_hooks_have_their_own() -> None:
-    config = spec(
-        hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled"
-    )
+    image = 'image: "line:1"'
+    before_open = f"{{{image}, resources: {{requests: {{memory: 1.5Gi}}}}}}"
+    hooks = f"{{namespace: line, beforeOpen: {before_open}, afterClose: {{{image}}}}}"
+    config = spec(hooks=hooks, admissionPolicy="Disabled")
     gate, _ = emitted(config, "ConfigMap")
     hooks = json.loads(gate["data"]["hooks.json"])["hooks"]
-    found = {
-        name: hook["spec"]["template"]["spec"]["containers"][0]["resources"]
-        for name, hook in hooks.items()
-    }
-    assert found["beforeOpen"]["requests"] == {
-        "cpu": "10m",
-        "ephemeral-storage": "0",
-        "memory": "1536Mi",
-    }
-    assert found["beforeOpen"]["limits"]["memory"] == "1536Mi"
-    assert found["afterClose"]["limits"] == {
-        "cpu": "1",
-        "ephemeral-storage": "256Mi",
-        "memory": "256Mi",
-    }
-    assert all(each.keys() == NAMES for both in found.values() for each in both.values())
+    before, after = (
+        hooks[name]["spec"]["template"]["spec"]["containers"][0]["resources"]
+        for name in ("beforeOpen", "afterClose")
+    )
+    assert before["requests"] == {"cpu": "10m", "ephemeral-storage": "0", "memory": "1536Mi"}
+    assert before["limits"]["memory"] == "1536Mi"
+    assert after["limits"] == {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"}
 
 
 WRONG = {
