@@ -7,7 +7,6 @@ import difflib
 from collections.abc import Mapping
 
 import pytest
-import yaml
 
 LINES = 60  # of one file's diff; where everything changed, more says nothing
 COLUMNS = 500
@@ -27,19 +26,6 @@ def assert_same_files(
         head = f"not as expected: {', '.join(changed)} (if it is meant: {command})"
         diffs = [diff(path, expected.get(path), found.get(path)) for path in changed]
         pytest.fail("\n".join([head, *diffs]), pytrace=False)
-
-
-def assert_same_objects(
-    name: str, found: list[object], expected: list[object], command: str = "make generate"
-) -> None:
-    __tracebackhide__ = True
-    if found != expected:
-        texts = [
-            {name: yaml.dump_all(each, Dumper=yaml.CSafeDumper, width=100)}
-            for each in (found, expected)
-        ]
-        assert_same_files(*texts, command)
-        pytest.fail(f"{name}: alike as YAML, and yet not equal", pytrace=False)
 
 
 def diff(path: str, before: Text | None, after: Text | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from calls import call
-from differences import assert_same_files, assert_same_objects
+from differences import assert_same_files
 from golden import (
     ALONE,
     BUILDS,
@@ -118,7 +118,11 @@ def same_objects(name: str, found: Iterable[Any], expected: Iterable[Any]) -> No
     def identity(item: dict[str, Any]) -> tuple[str, str]:
         return item["kind"], item["metadata"]["name"]
 
-    assert_same_objects(name, sorted(found, key=identity), sorted(expected, key=identity), GENERATE)
+    texts = [
+        yaml.dump_all(sorted(each, key=identity), Dumper=yaml.CSafeDumper, width=100)
+        for each in (found, expected)
+    ]
+    assert_same_files({name: texts[0]}, {name: texts[1]}, GENERATE)
 
 
 def documents(path: Path) -> Iterator[dict[str, Any]]:

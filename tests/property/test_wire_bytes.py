@@ -3,8 +3,6 @@
 And every boundary is where libyaml sees it.
 """
 
-import io
-
 import pytest
 import yaml
 from effort import examples
@@ -16,9 +14,7 @@ from krm_windows.krm import layout, outline
 
 
 def written(resources: krm.ResourceList) -> bytes:
-    stream = io.BytesIO()
-    resources.write(stream)
-    return stream.getvalue()
+    return b"".join(resources.chunks())
 
 
 def readable(data: bytes) -> krm.ResourceList:

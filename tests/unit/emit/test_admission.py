@@ -53,21 +53,6 @@ def test_they_refuse_what_they_cannot_judge() -> None:
         assert "week-gate'" in condition["expression"]
 
 
-def test_what_the_gate_may_change() -> None:
-    found = held(spec(targets="[{kind: Kustomization, names: [apps]}]"))[""]
-    expected = {
-        "changed": "['metadata', 'spec']",
-        "changed_metadata": "['annotations', 'generation', 'managedFields', 'resourceVersion']",
-        "changed_spec": "['suspend']",
-    }
-    said = {each["expression"] for each in found["validations"]}
-    assert {f"variables.{name}.all(key, key in {keys})" for name, keys in expected.items()} < said
-    assert "request.operation == 'UPDATE'" in said
-    [annotations] = [each for each in said if "changed_metadata_annotations" in each]
-    assert annotation("flux-system/week") in annotations
-    assert annotation("flux-system/other") not in annotations
-
-
 def test_whose_marks_are_kept() -> None:
     """Those that the gate would believe: under the policy's name, and under its former ones."""
     [validation] = held(spec(formerNames="[flux-system/old]"))["-annotations"]["validations"]

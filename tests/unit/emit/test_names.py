@@ -31,10 +31,8 @@ def plan(
     windows: tuple[str, ...] = ("w",),
     spaces: tuple[str, ...] = (),
 ) -> Plan:
-    targets = tuple(
-        Target(group="g.example.org", resource="things", kind="Thing", namespace=space, name="t")
-        for space in spaces
-    )
+    thing = {"group": "g.example.org", "resource": "things", "kind": "Thing", "name": "t"}
+    targets = tuple(Target(namespace=space, **thing) for space in spaces)
     timetable = zoned.timetable(
         policy=f"{namespace}/{name}",
         time_zone="Europe/Berlin",
@@ -46,15 +44,8 @@ def plan(
         targets=targets,
     )
     found = triggers(timetable, Wording(), timedelta(minutes=15))
-    return Plan(
-        name,
-        namespace,
-        timetable,
-        found,
-        rights(targets, f"{namespace}/{name}"),
-        Actuator(),
-        extras=EXTRAS,
-    )
+    held = rights(targets, f"{namespace}/{name}")
+    return Plan(name, namespace, timetable, found, held, Actuator(), extras=EXTRAS)
 
 
 def all_names(one: Plan) -> list[tuple[str, str, str]]:
@@ -62,22 +53,18 @@ def all_names(one: Plan) -> list[tuple[str, str, str]]:
 
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
-WORDS = st.sampled_from(
-    ("a", "b", "open", "close", "edge", "resync", "apply", "gate", "0800", "0800z")
-)
-SPOKEN = st.lists(WORDS, min_size=1, max_size=5).map("-".join)
-POLICIES = st.tuples(
-    LABELS | SPOKEN | SPOKEN.map(lambda name: name.replace("-", ".", 1)), LABELS | SPOKEN
-)
+WORDS = ("a", "b", "open", "close", "edge", "resync", "apply", "gate", "0800", "0800z")
+SPOKEN = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map("-".join)
+DOTTED = SPOKEN.map(lambda name: name.replace("-", ".", 1))
+POLICIES = st.tuples(LABELS | SPOKEN | DOTTED, LABELS | SPOKEN)
 WINDOWS = st.lists(LABELS | SPOKEN, min_size=1, max_size=3, unique=True).map(tuple)
 
 
 @given(POLICIES, st.from_regex(f"[0-9a-f]{{{names.DIGITS}}}", fullmatch=True))
 def test_what_the_name_of_the_apply_job_begins_with(who: tuple[str, str], content: str) -> None:
     one = plan(*who)
-    assert re.fullmatch(
-        f"{re.escape(names.apply_job_prefix(one))}[0-9a-f]+", names.apply_job(one, content)
-    )
+    prefix = names.apply_job_prefix(one)
+    assert re.fullmatch(f"{re.escape(prefix)}[0-9a-f]+", names.apply_job(one, content))
 
 
 @given(POLICIES, WINDOWS, st.lists(LABELS | SPOKEN, max_size=3, unique=True).map(tuple))

@@ -1,6 +1,5 @@
 """ResourceList: items leave as they came, wherever they are and whatever is in them."""
 
-import io
 import re
 import tracemalloc
 
@@ -13,9 +12,7 @@ HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 
 
 def written(resources: krm.ResourceList) -> str:
-    stream = io.BytesIO()
-    resources.write(stream)
-    return stream.getvalue().decode()
+    return b"".join(resources.chunks()).decode()
 
 
 def test_T06_comments_stay_with_their_items() -> None:
@@ -76,9 +73,8 @@ def test_an_object_of_a_file_can_become_an_item_and_back() -> None:
 
 def test_empty_documents_are_none() -> None:
     assert krm.documents(b"---\n# nothing\n---\n...\n") == []
-    assert [
-        item.kind for item in krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")
-    ] == ["A", "B"]
+    found = krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")
+    assert [item.kind for item in found] == ["A", "B"]
 
 
 def emptied(text: str) -> str:
