@@ -1,7 +1,4 @@
-"""What a golden test says: a unified diff of each file that is not as expected.
-
-And how that file is written again.
-"""
+"""What a golden test says: a unified diff of each file that is not as expected."""
 
 import difflib
 from collections.abc import Mapping

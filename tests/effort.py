@@ -1,7 +1,4 @@
-"""How many examples a property is tried with.
-
-All of them in `make test-all`, a tenth of them in `make test`.
-"""
+"""How many examples a property is tried with: in `make test`, a tenth of them."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar

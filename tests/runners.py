@@ -1,8 +1,4 @@
-"""What runs the files that users copy: a GitHub or Gitea runner, and a GitLab runner, in small.
-
-They resolve what those files say as the real ones do, and start each script in bash as it stands.
-What they do not know they refuse.
-"""
+"""What runs the files that users copy: a GitHub or Gitea runner, and a GitLab runner, in small."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Closed-by annotations and notes of hooks in Git are errors of every build.
-
-However they are written, and on whatever object.
-"""
+"""Closed-by annotations in Git are errors of every build, however they are written."""
 
 from pathlib import Path
 

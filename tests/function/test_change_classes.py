@@ -1,7 +1,4 @@
-"""ChangeClasses as an orchestrator calls it.
-
-That each item is in one class, and comes out as it came, is a law: tests/property.
-"""
+"""ChangeClasses as an orchestrator calls it."""
 
 from pathlib import Path
 

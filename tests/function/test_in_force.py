@@ -1,7 +1,4 @@
-"""What is written is not yet in force.
-
-`check --repo`, `render` and `verify` say what nothing applies, or fails to.
-"""
+"""What is written is not yet in force: `check`, `render` and `verify` say what nothing applies."""
 
 import json
 import shutil

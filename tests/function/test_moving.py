@@ -1,8 +1,4 @@
-"""A target that moves from one policy to another in one commit: nothing has to be listed for it.
-
-The policies are rendered one by one in either order, or together; the targets of both may change
-places, move on, or move in some clusters only.
-"""
+"""A target that moves from one policy to another in one commit: nothing has to be listed for it."""
 
 import re
 from collections.abc import Callable

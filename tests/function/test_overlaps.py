@@ -1,7 +1,4 @@
-"""Two policies on one target of one cluster are refused.
-
-By whatever command is given both, or finds one rendered.
-"""
+"""Two policies on one target of one cluster are refused by whatever command finds both."""
 
 import re
 import shutil

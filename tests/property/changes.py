@@ -1,7 +1,4 @@
-"""Every change of a clock from 2011 to five years ahead, and the zones with equal rules.
-
-Equal are zones whose rules are the same in that time.
-"""
+"""Every change of a clock from 2011 to five years ahead, and the zones with equal rules in it."""
 
 from bisect import bisect_left
 from collections.abc import Iterator

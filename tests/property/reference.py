@@ -1,9 +1,4 @@
-"""The reference evaluator: slow, and plain to read.
-
-It sweeps over every occurrence of every rule, one after the other.
-
-The gate's evaluator answers for whole days at once; the laws hold it to what this one says.
-"""
+"""The reference evaluator, slow and plain to read, to which laws hold the gate's evaluator."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace

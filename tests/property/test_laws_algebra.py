@@ -1,10 +1,4 @@
-"""Laws of the rules among themselves.
-
-Union, freeze, override, state, closing early, and what lies outside windows.
-
-All are equations between sets of instants, and the sets are timelines, cut around a change of a
-clock.
-"""
+"""Laws of the rules among themselves: equations between sets of instants around a change."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -65,12 +59,12 @@ def renamed(
 def policies(draw: st.DrawFn, count: int) -> tuple[Change, list[Timetable]]:
     change = draw(CHANGES)
     drawn = [plan(draw(SHAPE), change).timetable for _ in range(count)]
-    return change, [ruled(each, windows=renamed(Kind.WINDOW, _all(each))) for each in drawn]
-
-
-def _all(timetable: Timetable) -> tuple[Rule, ...]:
-    every = (*timetable.windows, *timetable.freezes, *timetable.overrides)
-    return tuple(rule for rule in every if rule.begins is not None)
+    sets = []
+    for each in drawn:
+        every = (*each.windows, *each.freezes, *each.overrides)
+        begun = tuple(rule for rule in every if rule.begins is not None)
+        sets.append(ruled(each, windows=renamed(Kind.WINDOW, begun)))
+    return change, sets
 
 
 law = settings(max_examples=examples(60))

@@ -1,8 +1,4 @@
-"""Time intervals of Alertmanager say of every minute what the evaluator decides.
-
-How Alertmanager reads them is written down again here, after `ContainsTime` of its package
-timeinterval (v0.28.1), and asked with the clock as `zoneinfo` shows it.
-"""
+"""Time intervals, read as Alertmanager does (v0.28.1), say what the evaluator decides."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
@@ -141,10 +137,7 @@ def test_a_year_at_either_end_of_the_table_stands_for_all_beyond_it() -> None:
     found = intervals(dated(rule))
     for year in (1970, 2023, 2024, 2037, 2040, 9999):
         # A Monday in office hours, on which no clock changes.
-        monday = next(datetime(year, 6, day, 12) for day in range(1, 8) if _is_monday(year, day))
+        week = (datetime(year, 6, day, 12) for day in range(1, 8))
+        monday = next(day for day in week if day.weekday() == 0)
         assert muted(found.open, monday), year
         assert not muted(found.closed, monday), year
-
-
-def _is_monday(year: int, day: int) -> bool:
-    return datetime(year, 6, day).weekday() == 0

@@ -1,7 +1,4 @@
-"""A law of fleets: patches of a base build to what each cluster has by itself.
-
-Whatever two clusters have in common.
-"""
+"""A law of fleets: patches of a base build to what each cluster has by itself."""
 
 import tempfile
 from collections.abc import Callable, Mapping

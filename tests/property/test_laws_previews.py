@@ -1,7 +1,4 @@
-"""What is previewed is what the cluster does.
-
-`state`, `calendar` and the gate program give one answer.
-"""
+"""What is previewed by `state` and `calendar` is what the gate program does in the cluster."""
 
 import json
 import subprocess

@@ -1,7 +1,4 @@
-"""Laws around every change of every clock.
-
-The evaluator and an oracle that looks at each minute say the same.
-"""
+"""Around every change of every clock, evaluator and oracle say the same of every minute."""
 
 from datetime import timedelta
 from itertools import pairwise

@@ -1,7 +1,4 @@
-"""Laws of change classes: each resource is in exactly one.
-
-Whatever the resources, and however many classes.
-"""
+"""Laws of change classes: each resource is in exactly one."""
 
 import json
 import re

@@ -173,23 +173,6 @@ def test_fixtures_of_the_rules() -> None:
             agree("WindowPolicy", value(policy.node))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_shape_at_every_place(kind: str) -> None:
-    document, places = KINDS[kind]
-    assert not [
-        result for result in found(kind, document) if result.tags["rule"] != "cluster-unknown"
-    ]
-    said = 0
-    for path in places:
-        for shape in SHAPES:
-            try:
-                said += bool(found(kind, put(document, path, shape)))
-            except Exception as error:
-                raise AssertionError(f"{shape!r} at {path}") from error
-    assert said > len(places)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=examples(100), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.data())

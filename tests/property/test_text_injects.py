@@ -1,8 +1,4 @@
-"""Hostile text through commands and every format: it is shown, and does nothing.
-
-Every command prints through one module, which escapes: here are those that show what a policy, a
-repository or a cluster says. Their formats are taken from the program's own parser.
-"""
+"""Hostile text through commands and every format: it is shown, and does nothing."""
 
 import argparse
 import importlib

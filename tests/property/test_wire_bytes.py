@@ -1,7 +1,4 @@
-"""Laws of the wire: what is not edited is what was read.
-
-And every boundary is where libyaml sees it.
-"""
+"""Laws of the wire: what is not edited is what was read."""
 
 import pytest
 import yaml

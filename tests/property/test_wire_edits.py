@@ -1,7 +1,4 @@
-"""Laws of edits: the value asked for, and every other value as it was.
-
-No line is touched that already said so.
-"""
+"""Laws of edits: the value asked for, and every other value as it was."""
 
 from difflib import SequenceMatcher
 

@@ -1,7 +1,4 @@
-"""Laws of the writer: every reader takes what it writes for the same value.
-
-Readers of YAML 1.1, of YAML 1.2 and of JSON.
-"""
+"""Laws of the writer: every reader takes what it writes for the same value."""
 
 import json
 from typing import Any

@@ -1,7 +1,4 @@
-"""YAML as people and programs write it, and as neither should.
-
-Every style, with what misleads a reader of lines.
-"""
+"""YAML as people and programs write it, and as neither should."""
 
 from dataclasses import dataclass, field
 

@@ -1,7 +1,4 @@
-"""The admission policies as texts: which there are, and for whom.
-
-Any text of a hook is a literal in them.
-"""
+"""The admission policies as texts: which there are, and for whom."""
 
 import json
 import re

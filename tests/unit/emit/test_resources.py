@@ -1,7 +1,4 @@
-"""What Pods ask for and may use up.
-
-Every name, so that a ResourceQuota is content, and what the policy gives.
-"""
+"""What Pods ask for and may use up: every name, so that a ResourceQuota is content."""
 
 import json
 

@@ -1,7 +1,4 @@
-"""What is longer than the limit is passed on, piece by piece.
-
-A configuration is read once, and no device is one.
-"""
+"""What is longer than the limit is passed on, piece by piece; a configuration is read once."""
 
 import io
 import os

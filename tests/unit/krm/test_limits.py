@@ -1,7 +1,4 @@
-"""Text that is made to exhaust: refused with a place and a reason, or read in time.
-
-That is a time that grows with its length.
-"""
+"""Text that is made to exhaust: refused with a place and a reason, or read in linear time."""
 
 from collections.abc import Callable
 from itertools import pairwise, product

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from krm_windows.krm import InputError, documents
 
-LINES = POLICY.splitlines()
-
 
 def error_of(text: str) -> InputError | None:
     try:
