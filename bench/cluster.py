@@ -9,6 +9,7 @@ from pathlib import Path
 
 from environment import Environment, eventually, repository
 from lab.api import Api
+from lab.processes import LabError
 from lab.settings import LOGS, RUN
 from when import open_window, since, sleep_until
 
@@ -51,12 +52,14 @@ def latencies(env: Environment, begin: datetime) -> list[float]:
 
 
 def requests(env: Environment, verb: str) -> int:
+    """Return how many requests with a verb the policies' accounts have made."""
     account = f'"username":"system:serviceaccount:{env.name}:p'
     lines = (RUN / "audit.log").read_text().splitlines()
     return sum(account in line and f'"verb":"{verb}"' in line for line in lines)
 
 
 def runs(env: Environment) -> int:
+    """Return how many runs there were."""
     return len(list((LOGS / "jobs").glob(f"{env.name}_p*")))
 
 
@@ -65,13 +68,13 @@ def cost(env: Environment, policy: str) -> tuple[float, float, float]:
     with env.run_beside(policy) as run:
         began = time.monotonic()
         process = run()
-        assert process.stdout is not None
-        process.stdout.read()
+        process.stdout.read()  # type: ignore[union-attr]
         _, process.returncode, used = os.wait4(process.pid, 0)
     return time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def close_many(env: Environment) -> None:
+    """Close 1,000 targets of one policy at one edge; print when the last was patched."""
     names = [f"many-{number}" for number in range(TARGETS)]
     for name in names:
         target = env.object(
@@ -85,7 +88,8 @@ def close_many(env: Environment) -> None:
     env.write("all.yaml", env.policy_text(spec, "all"))
     env.render("all.yaml", "all")
     env.kubectl("apply", "--server-side", "--kustomize", str(env.tree / "all"))
-    assert since(closing.closes) < 0, "the edge was over before the policy was applied"
+    if since(closing.closes) >= 0:
+        raise LabError("the edge was over before the policy was applied")
     sleep_until(closing.closes)
     eventually("all are closed", lambda: len(logged(env, '"action": "Closed"')) >= TARGETS)
     first = min(logged(env, '"open": false'))
@@ -106,6 +110,7 @@ def close_many(env: Environment) -> None:
 
 
 def logged(env: Environment, words: str) -> list[float]:
+    """Return when the runs for 1,000 targets logged some words, in seconds since 1970."""
     found = []
     for log in (LOGS / "jobs").glob(f"{env.name}_all-*"):
         lines = [line for line in log.read_text().splitlines() if words in line]
@@ -114,6 +119,7 @@ def logged(env: Environment, words: str) -> list[float]:
 
 
 def main() -> None:
+    """Measure, and print the figures."""
     with tempfile.TemporaryDirectory() as folder:
         env = Environment(api := Api(), f"measure-{os.getpid()}", Path(folder) / "tree")
         repository(env.name, env.tree)
