@@ -295,6 +295,11 @@ class Environment:
     def eventually_open(self) -> float:
         return eventually("apps is open", self.open)
 
+    def eventually_suspended(self, name: str, plural: str, seconds: float = 0) -> None:
+        """Wait until it is closed, and see that it stays so: a fetch that had begun goes on."""
+        eventually(f"{name} is closed", lambda: self.suspended(name, plural))
+        throughout(seconds, f"{name} stays closed", lambda: self.suspended(name, plural))
+
     def head(self) -> str:
         return run("git", "rev-parse", "HEAD", cwd=self.tree).strip()
 

@@ -49,9 +49,7 @@ def test_there_is_no_way_out(env: Environment) -> None:
     """What the other tests prove, they prove without DNS, and every image was there before."""
     env.begin_closed()
     env.run_as_look("resolve", RESOLVE)
-    eventually(
-        "no name is found", lambda: "gaierror" in env.kubectl("logs", "resolve", "--ignore-errors")
-    )
+    eventually("no name", lambda: "gaierror" in env.kubectl("logs", "resolve", "--ignore-errors"))
     eventually("an image is found", lambda: "already present on machine" in events(env))
     assert "Pulling image" not in events(env)
 
@@ -112,9 +110,8 @@ def no_uplink(env: Environment) -> Iterator[None]:
     bare = GIT / f"{env.name}.git"
     away = bare.rename(bare.with_suffix(".away"))
     try:
-        eventually(
-            "nothing can be fetched", lambda: env.ready(PARENT, "gitrepositories") == "False"
-        )
+        source = (PARENT, "gitrepositories")
+        eventually("nothing can be fetched", lambda: env.ready(*source) == "False")
         yield
     finally:
         away.rename(bare)

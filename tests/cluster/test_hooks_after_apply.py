@@ -126,7 +126,7 @@ def test_a_release_is_checked(plant: Plant) -> None:
     hooks = {"afterApply": system.hook("fail", rollback=system.hook("undo"))}
     installed(env)
     plant.policy({**CLOSED, **RELEASE}, **hooks)
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    env.eventually_suspended(NAME, "helmreleases")
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
     plant.policy({**OPEN, **RELEASE}, **hooks)
     env.eventually_applied("2.0.0", origins.CHART)

@@ -29,19 +29,11 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
 def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
     """`kubectl logs` by the policy's label shows lines of JSON."""
     env.begin()
-    env.policy(
-        {
-            "windows": {},
-            "freezes": {"audit": {"starts": "2026-01-01", "ends": "2099-12-31", "reason": "Audit"}},
-            "outsideWindows": "Open",
-        }
-    )
-    env.eventually_closed()
+    audit = {"starts": "2026-01-01", "ends": "2099-12-31", "reason": "Audit"}
+    env.closes({"windows": {}, "freezes": {"audit": audit}, "outsideWindows": "Open"})
     selector = f"--selector=krm-windows.dev/policy={env.name}.windows"
-    eventually(
-        "its Pod is done",
-        lambda: "Succeeded" in env.kubectl("get", "pods", selector, "--output=yaml"),
-    )
+    pods = ("get", "pods", selector, "--output=yaml")
+    eventually("its Pod is done", lambda: "Succeeded" in env.kubectl(*pods))
     shown = env.kubectl("logs", selector, "--tail=-1")
     assert '"reason": "freezes.audit: Audit"' in shown
     assert f'"policy": "{env.name}/windows"' in shown
@@ -54,19 +46,9 @@ def test_new_revisions_wait_while_drift_is_corrected(env: Environment) -> None:
     env.add("source.yaml", env.source(WINDOWED))
     env.begin(sourceRef={"kind": "GitRepository", "name": WINDOWED})
     opening = window(after=90)
-    env.policy(
-        {
-            "windows": {"next": opening.spec},
-            "targets": [{"kind": "GitRepository", "names": [WINDOWED]}],
-        }
-    )
-    eventually("the source is closed", lambda: env.suspended(WINDOWED, "gitrepositories"))
-    # A fetch that had begun goes on.
-    throughout(
-        2 * SOURCE_INTERVAL,
-        "the source stays closed",
-        lambda: env.suspended(WINDOWED, "gitrepositories"),
-    )
+    targets = [{"kind": "GitRepository", "names": [WINDOWED]}]
+    env.policy({"windows": {"next": opening.spec}, "targets": targets})
+    env.eventually_suspended(WINDOWED, "gitrepositories", 2 * SOURCE_INTERVAL)
     env.release("2")
     env.api.delete("configmaps", env.name, "app")
     env.eventually_applied("1")
@@ -75,4 +57,4 @@ def test_new_revisions_wait_while_drift_is_corrected(env: Environment) -> None:
     sleep_until(opening.opens)
     env.eventually_applied("2")
     sleep_until(opening.closes)
-    eventually("the source is closed", lambda: env.suspended(WINDOWED, "gitrepositories"))
+    env.eventually_suspended(WINDOWED, "gitrepositories")

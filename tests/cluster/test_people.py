@@ -22,17 +22,10 @@ def test_a_suspension_by_a_person_survives_windows(env: Environment) -> None:
     first = window(after=30)
     second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
     env.policy({"windows": {"first": first.spec, "second": second.spec}})
-    throughout(
-        60,
-        "apps stays suspended, without the annotation",
-        lambda: env.suspended() and not env.annotated(),
-    )
+    left = "apps stays suspended, without the annotation"
+    throughout(60, left, lambda: env.suspended() and not env.annotated())
     sleep_until(second.closes)
-    throughout(
-        20,
-        "apps stays suspended, without the annotation",
-        lambda: env.suspended() and not env.annotated(),
-    )
+    throughout(20, left, lambda: env.suspended() and not env.annotated())
     env.eventually_says("left closed by a person")
 
 

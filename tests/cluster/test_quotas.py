@@ -51,14 +51,8 @@ def set_limits(env: Environment, *limits: Object) -> None:
 
 
 def eventually_ran(env: Environment) -> None:
-    eventually(
-        "a run of a CronJob has succeeded",
-        lambda: "lastSuccessfulTime" in resync(env).get("status", {}),
-    )
-
-
-def resync(env: Environment) -> Object:
-    return env.api.get("cronjobs", env.name, RESYNC)
+    cron_job = (RESYNC, "cronjobs")
+    eventually("a run has succeeded", lambda: "lastSuccessfulTime" in str(env.target(*cron_job)))
 
 
 def eventually_named(env: Environment, cause: str) -> Object:

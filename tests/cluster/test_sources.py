@@ -67,11 +67,7 @@ def test_other_sources_wait(env: Environment, origin: Origin) -> None:
     env.begin(sourceRef={"kind": origin.kind, "name": NAME})
     targets = [{"kind": origin.kind, "names": [NAME]}]
     env.policy({**CLOSED, "targets": targets})
-    eventually("the source is closed", lambda: env.suspended(NAME, origin.plural))
-    # A fetch that had begun goes on.
-    throughout(
-        2 * SOURCE_INTERVAL, "the source stays closed", lambda: env.suspended(NAME, origin.plural)
-    )
+    env.eventually_suspended(NAME, origin.plural, 2 * SOURCE_INTERVAL)
     origin.publish(env.name, "2")
     env.api.delete("configmaps", env.name, "app")
     env.eventually_applied("1")
@@ -95,10 +91,7 @@ def test_a_chart_repository_waits(env: Environment) -> None:
     installed(env)
     targets = [{"kind": "HelmRepository", "names": [NAME]}]
     env.policy({**CLOSED, "targets": targets})
-    eventually("the repository is closed", lambda: env.suspended(NAME, "helmrepositories"))
-    throughout(
-        2 * SOURCE_INTERVAL, "it stays closed", lambda: env.suspended(NAME, "helmrepositories")
-    )
+    env.eventually_suspended(NAME, "helmrepositories", 2 * SOURCE_INTERVAL)
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
     throughout(INTERVAL, "the chart stays", lambda: fetched(env) == "1.0.0")
     assert not env.suspended(NAME, "helmreleases")
@@ -128,7 +121,7 @@ def installed(env: Environment) -> None:
 
 def close_release(env: Environment, spec: Spec = CLOSED) -> None:
     env.policy({**spec, **RELEASE})
-    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    env.eventually_suspended(NAME, "helmreleases")
 
 
 def fetched(env: Environment) -> str:

@@ -16,9 +16,7 @@ def test_a_renamed_policy_knows_its_former_annotations(env: Environment) -> None
     eventually("closed by the old name", lambda: env.closed("before"))
     env.leave_out("before")
     env.policy({**CLOSED, "formerNames": [f"{env.name}/before"]}, name="after")
-    eventually(
-        "closed by the new name", lambda: env.closed("after") and not env.annotated("before")
-    )
+    eventually("closed by it", lambda: env.closed("after") and not env.annotated("before"))
     env.policy({**OPEN, "formerNames": [f"{env.name}/before"]}, name="after")
     eventually("open", lambda: env.open("after"))
 
@@ -43,16 +41,13 @@ def test_a_dropped_target_is_released(env: Environment) -> None:
     )
     env.include("infra.yaml")
     env.begin()
-    both = [{"kind": "Kustomization", "names": [APPS, "infra"]}]
-    env.policy({**CLOSED, "targets": both})
+    env.policy({**CLOSED, "targets": [{"kind": "Kustomization", "names": [APPS, "infra"]}]})
     eventually("both are closed", lambda: env.closed() and env.suspended("infra"))
     only = [{"kind": "Kustomization", "names": [APPS]}]
-    env.policy(
-        {**CLOSED, "targets": only, "released": [{"kind": "Kustomization", "names": ["infra"]}]}
-    )
-    eventually(
-        "infra is open", lambda: not env.suspended("infra") and not env.annotated(name="infra")
-    )
+    released = [{"kind": "Kustomization", "names": ["infra"]}]
+    env.policy({**CLOSED, "targets": only, "released": released})
+    eventually("infra is open", lambda: not env.suspended("infra"))
+    eventually("it is released", lambda: not env.annotated(name="infra"))
     assert env.closed()
 
 

@@ -41,10 +41,7 @@ def test_secrets_drift_and_health_are_looked_at_when_it_opens(env: Environment) 
     eventually("needy fails", lambda: env.ready("needy", "gitrepositories") == "False")
     asked = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": "now"}}}
     env.api.patch("kustomizations", env.name, APPS, asked, manager="me")
-    eventually(
-        "the request counts as handled",
-        lambda: env.target()["status"].get("lastHandledReconcileAt") == "now",
-    )
+    eventually("the request counts as handled", lambda: env.has_reconciled("now"))
     throughout(
         2 * INTERVAL,
         "apps is ready, and nothing is corrected",
@@ -115,6 +112,5 @@ def test_the_chart_of_a_removed_release_is_fetched_for_ever(env: Environment) ->
     eventually("the release is gone", gone(env, "helmreleases", NAME))
     origins.publish_chart(env.name, "1.0.0", "2.0.0")
     eventually("its new chart is fetched", lambda: fetched(env) == "2.0.0")
-    throughout(
-        SOURCE_INTERVAL, "it is not installed", lambda: env.version(origins.CHART) == "1.0.0"
-    )
+    stays = "it is not installed"
+    throughout(SOURCE_INTERVAL, stays, lambda: env.version(origins.CHART) == "1.0.0")
