@@ -29,13 +29,10 @@ def fill() -> None:
     """Bring up every component inside the machine."""
     began = time.monotonic()
     environment = {**os.environ, **private()}
-    subprocess.run(
-        machine.inside(sys.executable, "-m", "lab", "inside"), env=environment, check=True
-    )
-    print(
-        f"lab: the cluster is up after {time.monotonic() - began:.0f} s; logs are in {LOGS}",
-        flush=True,
-    )
+    command = machine.inside(sys.executable, "-m", "lab", "inside")
+    subprocess.run(command, env=environment, check=True)
+    took = time.monotonic() - began
+    print(f"lab: the cluster is up after {took:.0f} s; logs are in {LOGS}", flush=True)
 
 
 def inside() -> None:
@@ -44,10 +41,8 @@ def inside() -> None:
     for part in (control_plane, node, origins, flux):
         began = time.monotonic()
         part.up()
-        print(
-            f"lab: {part.__name__.rpartition('.')[2]} up after {time.monotonic() - began:.0f} s",
-            flush=True,
-        )
+        name, took = part.__name__.rpartition(".")[2], time.monotonic() - began
+        print(f"lab: {name} up after {took:.0f} s", flush=True)
     start("job-logs", [sys.executable, "-m", "lab", "keep-logs"])
 
 
@@ -62,17 +57,9 @@ def test(*options: str) -> int:
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no test is skipped
     several = os.environ.get("E2E_AT_ONCE", str(_AT_ONCE // pace()))
     at_once = ["--numprocesses", several, "--dist", "load", "--maxschedchunk", "1"]
-    pytest = [
-        sys.executable,
-        "-m",
-        "pytest",
-        str(_TESTS),
-        "--override-ini=addopts=-ra --import-mode=importlib",
-    ]
-    pytest += [
-        "-p",
-        "no:hypothesispytest",
-    ]  # each of so many processes would take a second to load it
+    # Each of so many processes would take a second to load the plugin of hypothesis.
+    pytest = [sys.executable, "-m", "pytest", str(_TESTS), "-p", "no:hypothesispytest"]
+    pytest += ["--override-ini=addopts=-ra --import-mode=importlib"]
     codes = [
         run(*pytest, "-m", "not disruptive", *at_once, *options),
         run(*pytest, "-m", "disruptive", *options),
@@ -100,9 +87,8 @@ def all_of_it(task: Callable[..., int], *options: str) -> int:
 
 
 def main(command: str, *arguments: str) -> int:
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)
-    )  # so that what is up is taken down
+    # So that what is up is taken down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     os.environ["TZ"] = "UTC"  # in which logs are written
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_TESTS), str(ROOT)])
     commands = {

@@ -44,20 +44,10 @@ def _build(name: str, module: str, package: str) -> None:
     began = time.monotonic()
     BIN.mkdir(parents=True, exist_ok=True)
     flags = " ".join(["-s", "-w", *(f"-X {key}={value}" for key, value in _STAMP.items())])
-    command = [
-        "go",
-        "build",
-        "-mod=readonly",
-        "-trimpath",
-        "-buildvcs=false",
-        "-p=2",
-        "-ldflags",
-        flags,
-    ]
+    options = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags]
+    command = ["go", "build", *options, "-o", BIN / name, package]
     environment = {**_environment(), "CGO_ENABLED": "0"}
-    subprocess.run(
-        [*command, "-o", BIN / name, package], cwd=GO / module, env=environment, check=True
-    )
+    subprocess.run(command, cwd=GO / module, env=environment, check=True)
     print(f", {time.monotonic() - began:.0f} s", flush=True)
 
 

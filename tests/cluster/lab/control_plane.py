@@ -12,27 +12,22 @@ def up() -> None:
     api_server()
     controller_manager()
     scheduler()
-    account = answers(
-        BIN / "kubectl", "--kubeconfig", ADMIN, "get", "serviceaccount", "default", "-n", "default"
-    )
-    until("the default service account", account)
+    account = ("get", "serviceaccount", "default", "--namespace=default")
+    until("the default service account", answers(BIN / "kubectl", "--kubeconfig", ADMIN, *account))
 
 
 def etcd() -> None:
     """Start etcd; its data need not survive the machine, so it never waits for the disk."""
-    listen = [
-        "--listen-client-urls",
-        _ETCD,
-        "--advertise-client-urls",
-        _ETCD,
-        "--listen-peer-urls",
-        _PEER,
-    ]
-    peers = ["--initial-advertise-peer-urls", _PEER, "--initial-cluster", f"lab={_PEER}"]
-    start(
-        "etcd",
-        ["etcd", "--name", "lab", "--data-dir", RUN / "etcd", "--unsafe-no-fsync", *listen, *peers],
-    )
+    flags = {
+        "name": "lab",
+        "data-dir": RUN / "etcd",
+        "listen-client-urls": _ETCD,
+        "advertise-client-urls": _ETCD,
+        "listen-peer-urls": _PEER,
+        "initial-advertise-peer-urls": _PEER,
+        "initial-cluster": f"lab={_PEER}",
+    }
+    start("etcd", ["etcd", "--unsafe-no-fsync", *_flags(flags)])
     until("etcd", answers("curl", "-fsS", f"{_ETCD}/health"))
 
 
@@ -66,37 +61,33 @@ def api_server() -> None:
 
 
 def controller_manager() -> None:
-    own = RUN / "controller-manager.kubeconfig"
     flags = {
-        "kubeconfig": own,
-        "authentication-kubeconfig": own,
-        "authorization-kubeconfig": own,
-        "bind-address": API,
-        "leader-elect": "false",
         "use-service-account-credentials": "true",
         "service-account-private-key-file": PKI / "accounts.key",
         "root-ca-file": PKI / "ca.crt",
         # On a busy machine the only node reports late; its Pods are not to be evicted for that.
         "node-monitor-grace-period": "15m",
     }
-    start("kube-controller-manager", [BIN / "kube-controller-manager", *_flags(flags)])
+    _client("controller-manager", flags)
 
 
 def scheduler() -> None:
-    own = RUN / "scheduler.kubeconfig"
+    _client("scheduler", {})
+
+
+def _client(name: str, more: dict[str, object]) -> None:
+    """Start a component that asks the API server."""
+    own = RUN / f"{name}.kubeconfig"
     flags = {"kubeconfig": own, "authentication-kubeconfig": own, "authorization-kubeconfig": own}
-    start(
-        "kube-scheduler",
-        [BIN / "kube-scheduler", *_flags({**flags, "bind-address": API, "leader-elect": "false"})],
-    )
+    alone = {"bind-address": API, "leader-elect": "false"}
+    start(f"kube-{name}", [BIN / f"kube-{name}", *_flags({**flags, **alone, **more})])
 
 
 def _audit() -> None:
     """Have the API server note every request of a service account that a policy's Jobs run as."""
     quiet = '{level: None, userGroups: ["system:serviceaccounts:kube-system"]}'
-    noted = (
-        '{level: Metadata, userGroups: ["system:serviceaccounts"], omitStages: [RequestReceived]}'
-    )
+    level = "level: Metadata, omitStages: [RequestReceived]"
+    noted = f'{{{level}, userGroups: ["system:serviceaccounts"]}}'
     rules = "".join(f"- {rule}\n" for rule in (quiet, noted, "{level: None}"))
     (RUN / "audit.yaml").write_text(f"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n{rules}")
 

@@ -23,61 +23,34 @@ def up() -> None:
     # For Flux, which is beside the cluster, and for Pods, which reach nothing but the neighbour.
     for name, address in (("git-server", "127.0.0.1"), ("git-server-for-pods", NEIGHBOUR)):
         start(name, [sys.executable, "-m", "lab.git_server", address, str(GIT_PORT), GIT])
-    source_controller()
-    kustomize_controller()
-    helm_controller()
+    storage = RUN / "artifacts"
+    storage.mkdir()
+    addresses = [f"--storage-addr={_ARTIFACTS}", f"--storage-adv-addr={_ARTIFACTS}"]
+    # What belongs to a shard is left alone.
+    others = "--watch-label-selector=!sharding.fluxcd.io/key"
+    _controller("source-controller", f"--storage-path={storage}", *addresses, others)
+    _controller("kustomize-controller")
+    _controller("helm-controller", others)
     for name, (_, health) in _PORTS.items():
         until(name, answers("curl", "-fsS", f"http://127.0.0.1:{health}/readyz"))
 
 
 def definitions() -> None:
     for module, pin in PINS["cluster"]["definitions"].items():
-        folders = [
-            Path(build.module_folder(module, pin["version"]), folder) for folder in pin["folders"]
-        ]
-        files = [
-            f"--filename={path}" for folder in folders for path in sorted(folder.glob("*.yaml"))
-        ]
-        kubectl(
-            "apply", "--server-side", *[file for file in files if "kustomization.yaml" not in file]
-        )
+        place = Path(build.module_folder(module, pin["version"]))
+        paths = [path for folder in pin["folders"] for path in (place / folder).glob("*.yaml")]
+        paths = [path for path in sorted(paths) if path.name != "kustomization.yaml"]
+        kubectl("apply", "--server-side", *[f"--filename={path}" for path in paths])
     kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=15m")
 
 
-def source_controller() -> None:
-    """Start source-controller; what belongs to a shard is left alone."""
-    storage = RUN / "artifacts"
-    storage.mkdir(exist_ok=True)
-    places = [
-        f"--storage-path={storage}",
-        f"--storage-addr={_ARTIFACTS}",
-        f"--storage-adv-addr={_ARTIFACTS}",
-    ]
-    _controller("source-controller", *places, "--watch-label-selector=!sharding.fluxcd.io/key")
-
-
-def kustomize_controller() -> None:
-    _controller("kustomize-controller")
-
-
-def helm_controller() -> None:
-    """Start helm-controller; what belongs to a shard is left alone."""
-    _controller("helm-controller", "--watch-label-selector=!sharding.fluxcd.io/key")
-
-
 def _controller(name: str, *flags: str) -> None:
-    environment = {
-        "KUBECONFIG": str(ADMIN),
-        "RUNTIME_NAMESPACE": "flux-system",
-        "SOURCE_CONTROLLER_LOCALHOST": _ARTIFACTS,
-    }
+    environment = {"KUBECONFIG": str(ADMIN), "RUNTIME_NAMESPACE": "flux-system"}
+    environment |= {"SOURCE_CONTROLLER_LOCALHOST": _ARTIFACTS}
     metrics, health = _PORTS[name]
-    common = [
-        f"--metrics-addr=127.0.0.1:{metrics}",
-        f"--health-addr=127.0.0.1:{health}",
-        "--events-addr=",
-    ]
-    common += ["--enable-leader-election=false", "--concurrent=10", "--log-level=info"]
+    ports = [f"--metrics-addr=127.0.0.1:{metrics}", f"--health-addr=127.0.0.1:{health}"]
+    alone = ["--events-addr=", "--enable-leader-election=false"]
+    common = [*ports, *alone, "--concurrent=10", "--log-level=info"]
     start(name, [BIN / name, *common, *flags], environment)
 
 

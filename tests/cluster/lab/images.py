@@ -48,9 +48,8 @@ def pinned() -> dict[str, str]:
 
 def archive(name: str) -> Path:
     """Return where the archive of an image lies; its name carries what it is made of."""
-    made_of = (
-        f"{ARCHIVES[name]}-{PINS['cluster']['kubernetes']}" if name == "kubectl" else ARCHIVES[name]
-    )
+    version = f"-{PINS['cluster']['kubernetes']}" if name == "kubectl" else ""
+    made_of = f"{ARCHIVES[name]}{version}"
     return IMAGES / f"{made_of.replace('/', '_').replace(':', '_')}.tar"
 
 
@@ -82,11 +81,8 @@ def _program(name: str, tag: str) -> None:
         shutil.copy(BIN / name, tree / name)
         tar = Path(folder, "tree.tar")
         run("tar", "--directory", tree.parent, "--create", "--file", tar, ".")
-        changes = [
-            "--change",
-            "ENV PATH=/bin",
-            *(["--change", 'ENTRYPOINT ["/bin/pause"]'] if name == "pause" else []),
-        ]
+        entry = ["--change", 'ENTRYPOINT ["/bin/pause"]'] if name == "pause" else []
+        changes = ["--change", "ENV PATH=/bin", *entry]
         run("podman", "import", "--quiet", *changes, tar, tag)
     _save(name, tag)
     run("podman", "image", "rm", tag)
@@ -95,8 +91,5 @@ def _program(name: str, tag: str) -> None:
 def _save(name: str, tag: str) -> None:
     unfinished = archive(name).with_suffix(".part")
     unfinished.unlink(missing_ok=True)
-    subprocess.run(
-        ["podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag],
-        check=True,
-    )
+    run("podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag)
     unfinished.rename(archive(name))

@@ -72,19 +72,13 @@ def create(*, tied: bool) -> None:
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _BEFORE_OTHERS)
     _make_cgroups()
-    start(
-        _HOLDER.name,
-        [*_HOLD, "tied"] if tied else _HOLD,
-        stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
-    )
+    stdin = subprocess.PIPE if tied else subprocess.DEVNULL
+    start(_HOLDER.name, [*_HOLD, "tied"] if tied else _HOLD, stdin=stdin)
     until("the lab's namespaces", lambda: _inner() is not None)
     if tied:
         # The holder cannot remove cgroups when it is killed with its parent; the janitor can.
-        start(
-            "janitor",
-            [sys.executable, "-m", "lab", "janitor", str(holder())],
-            stdin=subprocess.PIPE,
-        )
+        janitor = [sys.executable, "-m", "lab", "janitor", str(holder())]
+        start("janitor", janitor, stdin=subprocess.PIPE)
 
 
 def furnish() -> None:
@@ -101,17 +95,8 @@ def furnish() -> None:
         run("ip", "address", "add", f"{address}/24", "dev", "lab0")
     run("ip", "link", "set", "lab0", "up")
     # The kubelet and the address translation want a default route; this one leads nowhere.
-    run(
-        "ip",
-        "route",
-        "add",
-        "default",
-        "via",
-        NODE.rpartition(".")[0] + ".254",
-        "dev",
-        "lab0",
-        "onlink",
-    )
+    nowhere = NODE.rpartition(".")[0] + ".254"
+    run("ip", "route", "add", "default", "via", nowhere, "dev", "lab0", "onlink")
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     goal = ["-j", "DNAT", "--to-destination", f"{NODE}:{API_PORT}"]
     for chain in ("PREROUTING", "OUTPUT"):
@@ -207,15 +192,8 @@ def hold(*, tied: bool) -> None:
 def inside(*command: str | Path) -> Sequence[str | Path]:
     if (pid := _inner()) is None:
         raise LabError("no cluster is up")
-    return [
-        "nsenter",
-        f"--target={pid}",
-        "--pid",
-        "--net",
-        "--mount",
-        f"--wdns={Path.cwd()}",
-        *command,
-    ]
+    spaces = [f"--target={pid}", "--pid", "--net", "--mount"]
+    return ["nsenter", *spaces, f"--wdns={Path.cwd()}", *command]
 
 
 def destroy() -> None:
@@ -263,11 +241,8 @@ def _inner() -> int | None:
 def _cgroups() -> list[Path]:
     """Return the lab's part of the cgroup tree: of the one hierarchy, or of each controller's."""
     unified = Path(_HIERARCHY, "cgroup.controllers").exists()
-    hierarchies = (
-        [_HIERARCHY]
-        if unified
-        else [path for path in _HIERARCHY.iterdir() if not path.is_symlink()]
-    )
+    several = [path for path in _HIERARCHY.iterdir() if not path.is_symlink()]
+    hierarchies = [_HIERARCHY] if unified else several
     return [hierarchy / CGROUP for hierarchy in hierarchies if hierarchy.is_dir()]
 
 
@@ -276,9 +251,8 @@ def _make_cgroups() -> None:
         controllers = tree.with_name("cgroup.controllers")
         if controllers.exists():
             delegated = tree.with_name("cgroup.subtree_control")
-            added = sorted(
-                set(controllers.read_text().split()) - set(delegated.read_text().split())
-            )
+            there, given = (set(path.read_text().split()) for path in (controllers, delegated))
+            added = sorted(there - given)
             _ADDED_CONTROLLERS.write_text(" ".join(added))
             delegated.write_text(" ".join(f"+{name}" for name in added))
         tree.mkdir(exist_ok=True)

@@ -112,14 +112,5 @@ def up() -> None:
 def kubelet() -> None:
     folders = [f"--root-dir={_NODE / 'kubelet'}", f"--cert-dir={_NODE / 'kubelet-pki'}"]
     files = [f"--config={_NODE / 'kubelet.yaml'}", f"--kubeconfig={RUN / 'kubelet.kubeconfig'}"]
-    start(
-        "kubelet",
-        [
-            BIN / "kubelet",
-            *files,
-            *folders,
-            "--hostname-override=lab",
-            f"--node-ip={NODE}",
-            "--v=2",
-        ],
-    )
+    node = ["--hostname-override=lab", f"--node-ip={NODE}"]
+    start("kubelet", [BIN / "kubelet", *files, *folders, *node, "--v=2"])
