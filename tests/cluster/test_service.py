@@ -14,8 +14,9 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
-from environment import FUNCTION, Environment, eventually, note
+from environment import FUNCTION, Environment, condition, eventually, note
 from lab.api import Object
+from lab.processes import run
 from lab.settings import ADMIN, BIN, GIT, GIT_PORT, NEIGHBOUR, ROOT
 
 NAME = "krm-windows-server"
@@ -55,21 +56,12 @@ class Service:
         found: Object = json.loads(text)
         return found
 
-    def page(self, path: str, **fields: str) -> str:
-        if not fields:
-            status, text = self.ask("GET", f"/ui{self.policy}{path}", cookie=self.cookie)
-        else:
-            sent = urlencode(fields).encode()
-            status, text = self.ask(
-                "POST",
-                f"/ui{self.policy}{path}",
-                sent,
-                cookie=self.cookie,
-                content_type=FORM,
-                origin=f"http://{self.address}:8080",
-            )
+    def page(self, path: str, **fields: str) -> None:
+        """Send the form of a page as a browser does."""
+        sent, origin = urlencode(fields).encode(), f"http://{self.address}:8080"
+        own = {"cookie": self.cookie, "content_type": FORM, "origin": origin}
+        status, text = self.ask("POST", f"/ui{self.policy}{path}", sent, **own)
         assert status in (200, 303), text
-        return text
 
 
 @pytest.fixture
@@ -81,16 +73,15 @@ def service(env: Environment) -> Service:
     env.include("windows")
     env.commit("Set windows")
     bare = GIT / f"{env.name}.git"
-    subprocess.run(["git", "-C", bare, "config", "http.receivepack", "true"], check=True)
+    run("git", "-C", bare, "config", "http.receivepack", "true")
     making = [FUNCTION, "serve", "--new-token", "ada", "--scopes", "read,write,override"]
     made = subprocess.run(making, capture_output=True, text=True, check=True)
     secret = {"tokens": base64.b64encode(made.stdout.encode()).decode()}
     meta = {"name": "krm-windows-tokens", "namespace": env.name}
     env.api.create("secrets", env.name, {"metadata": meta, "data": secret})
     for document in example(env):
-        text = yaml.safe_dump(document)
-        command = [BIN / "kubectl", "--kubeconfig", ADMIN, "apply", "--server-side", "-f", "-"]
-        subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.DEVNULL)
+        command = (BIN / "kubectl", "--kubeconfig", ADMIN, "apply", "--server-side", "-f", "-")
+        run(*command, input=yaml.safe_dump(document))
     eventually("the service is ready", lambda: pod(env) is not None)
     running = pod(env)
     assert running is not None
@@ -104,12 +95,7 @@ def example(env: Environment) -> Iterator[Object]:
         "branch": "main",
         "directory": "cluster",
     }
-    built = subprocess.run(
-        [BIN / "kubectl", "kustomize", ROOT / "examples/server"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    built = run(BIN / "kubectl", "kustomize", ROOT / "examples/server")
     for document in yaml.safe_load_all(built):
         if document["kind"] == "Namespace":
             continue
@@ -121,16 +107,15 @@ def example(env: Environment) -> Iterator[Object]:
 
 def pod(env: Environment) -> Object | None:
     for found in env.api.items("pods", env.name):
-        conditions = found["status"].get("conditions", [])
-        ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-        if found["metadata"]["name"].startswith(NAME) and ready:
+        is_ours = found["metadata"]["name"].startswith(NAME)
+        if is_ours and condition(found)["status"] == "True":
             return found
     return None
 
 
 def history(env: Environment) -> list[str]:
-    command = ["git", "-C", GIT / f"{env.name}.git", "log", "--format=%an: %s", "main"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    log = ("log", "--format=%an: %s", "main")
+    return run("git", "-C", GIT / f"{env.name}.git", *log).splitlines()
 
 
 @pytest.mark.long
@@ -142,17 +127,14 @@ def test_a_change_over_http_is_in_force_with_no_other_hand(
     env.release("2")
     service.rest("GET")
     tag = service.tag
-    patch = {"spec": {"windows": {"now": FOR_EVER}}}
-    done = service.rest(
-        "PATCH", "?reason=Open%20for%20the%20visit", patch, content_type=MERGE, if_match=tag
-    )
+    patch, reason = {"spec": {"windows": {"now": FOR_EVER}}}, "?reason=Open%20for%20the%20visit"
+    done = service.rest("PATCH", reason, patch, content_type=MERGE, if_match=tag)
     assert done["written"]
     note("from a change over REST to its effect", env.eventually_open())
     env.eventually_applied("2")
     assert history(env)[0] == "ada: Open for the visit"
-    status, _ = service.ask(
-        "POST", "/ui/login", urlencode({"token": service.token}).encode(), content_type=FORM
-    )
+    sign_in = urlencode({"token": service.token}).encode()
+    status, _ = service.ask("POST", "/ui/login", sign_in, content_type=FORM)
     assert status == 303
     service.page("/override", state="closed", **{"for": "2h"}, reason="Line down")
     note("from an override on the page to its effect", env.eventually_closed())
@@ -165,7 +147,7 @@ def test_a_change_over_http_is_in_force_with_no_other_hand(
 
 
 def check(env: Environment) -> None:
-    for command in (["fetch", "--quiet"], ["reset", "--quiet", "--hard", "origin/main"]):
-        subprocess.run(["git", "-C", env.tree, *command], check=True)
+    run("git", "fetch", "--quiet", cwd=env.tree)
+    run("git", "reset", "--quiet", "--hard", "origin/main", cwd=env.tree)
     options = ["--output-dir", "cluster/windows", "--resources", "cluster", "--check"]
     env.krm_windows("render", "cluster/windows.yaml", *options)

@@ -15,26 +15,24 @@ from lab.settings import API, API_PORT, PKI
 Object = dict[str, Any]
 
 # Where the kinds of the tests live; what is not here is in a group that is named in full.
-GROUPS = {
-    **dict.fromkeys(
-        ("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"
+_KINDS = {
+    "api/v1": (
+        "configmaps events limitranges namespaces pods resourcequotas secrets serviceaccounts"
     ),
-    **dict.fromkeys(("limitranges", "resourcequotas"), "api/v1"),
-    **dict.fromkeys(("cronjobs", "jobs"), "apis/batch/v1"),
-    **dict.fromkeys(("roles", "rolebindings", "clusterroles"), "apis/rbac.authorization.k8s.io/v1"),
-    **dict.fromkeys(
-        ("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
-        "apis/admissionregistration.k8s.io/v1",
+    "apis/apiextensions.k8s.io/v1": "customresourcedefinitions",
+    "apis/authorization.k8s.io/v1": "selfsubjectrulesreviews",
+    "apis/admissionregistration.k8s.io/v1": (
+        "validatingadmissionpolicies validatingadmissionpolicybindings"
     ),
-    "kustomizations": "apis/kustomize.toolkit.fluxcd.io/v1",
-    **dict.fromkeys(
-        ("buckets", "gitrepositories", "helmcharts", "helmrepositories", "ocirepositories"),
-        "apis/source.toolkit.fluxcd.io/v1",
+    "apis/batch/v1": "cronjobs jobs",
+    "apis/helm.toolkit.fluxcd.io/v2": "helmreleases",
+    "apis/kustomize.toolkit.fluxcd.io/v1": "kustomizations",
+    "apis/rbac.authorization.k8s.io/v1": "clusterroles rolebindings roles",
+    "apis/source.toolkit.fluxcd.io/v1": (
+        "buckets gitrepositories helmcharts helmrepositories ocirepositories"
     ),
-    "helmreleases": "apis/helm.toolkit.fluxcd.io/v2",
-    "selfsubjectrulesreviews": "apis/authorization.k8s.io/v1",
-    "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
 }
+GROUPS = {kind: group for group, kinds in _KINDS.items() for kind in kinds.split()}
 
 
 class ApiError(Exception):
@@ -74,9 +72,8 @@ class Api:
             return None
 
     def items(self, plural: str, namespace: str | None = None, **query: str) -> list[Object]:
-        items: list[Object] = self.ask(
-            "GET", f"{path(plural, namespace)}?{urllib.parse.urlencode(query)}"
-        )["items"]
+        where = f"{path(plural, namespace)}?{urllib.parse.urlencode(query)}"
+        items: list[Object] = self.ask("GET", where)["items"]
         return items
 
     def create(self, plural: str, namespace: str | None, body: Object) -> Object:
@@ -88,12 +85,10 @@ class Api:
         """`name/status` is a subresource."""
         return self.ask("PATCH", f"{path(plural, namespace, name)}?fieldManager={manager}", body)
 
-    def apply(
-        self, plural: str, namespace: str, body: Object, manager: str, *, force: bool = True
-    ) -> Object:
-        name = body["metadata"]["name"]
-        where = f"{path(plural, namespace, name)}?fieldManager={manager}&force={str(force).lower()}"
-        return self.ask("PATCH", where, body, "apply-patch+yaml")
+    def apply(self, plural: str, namespace: str, body: Object, manager: str) -> Object:
+        where = path(plural, namespace, body["metadata"]["name"])
+        sent = f"{where}?fieldManager={manager}&force=true"
+        return self.ask("PATCH", sent, body, "apply-patch+yaml")
 
     def json_patch(self, plural: str, namespace: str, name: str, *operations: Object) -> Object:
         return self.ask("PATCH", path(plural, namespace, name), list(operations), "json-patch+json")
@@ -109,10 +104,8 @@ class Api:
         content: str = "merge-patch+json",
     ) -> Object:
         """Raise `ApiError` for a refusal, `OSError` for no answer. `content` is of a patch."""
-        headers = {
-            **self._headers,
-            "Content-Type": f"application/{content if method == 'PATCH' else 'json'}",
-        }
+        kind = content if method == "PATCH" else "json"
+        headers = {**self._headers, "Content-Type": f"application/{kind}"}
         sent = json.dumps(body) if body is not None else None
         for last in (False, True):
             connection = self._connection()
