@@ -124,23 +124,24 @@ def _remove_object(_: re.Match[str], result: Result, __: Path) -> None:
     _there(result, drop)
 
 
-def _gate_workloads(_: re.Match[str], __: Result, folder: Path) -> None:
-    def instead(policy: dict[str, Any]) -> None:
-        policy["spec"]["targets"] = [{"kind": "Kustomization", "names": ["windowed"]}]
+def _gate_only(folder: Path, kind: str, name: str) -> None:
+    targets = [{"kind": kind, "names": [name]}]
+    edit_policy(folder, lambda policy: policy["spec"].update(targets=targets))
 
-    edit_policy(folder, instead)
+
+def _gate_workloads(_: re.Match[str], __: Result, folder: Path) -> None:
+    _gate_only(folder, "Kustomization", "windowed")
 
 
 def _second(_: re.Match[str], __: Result, folder: Path) -> None:
-    source = {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository"}
-    source["metadata"] = {"name": "second", "namespace": "flux-system"}  # type: ignore[assignment]
-    source["spec"] = {"interval": "1m", "url": "https://git.example/fleet"}  # type: ignore[assignment]
+    source = {
+        "apiVersion": "source.toolkit.fluxcd.io/v1",
+        "kind": "GitRepository",
+        "metadata": {"name": "second", "namespace": "flux-system"},
+        "spec": {"interval": "1m", "url": "https://git.example/fleet"},
+    }
     (folder / "clusters/north/second.yaml").write_text(yaml.safe_dump(source))
-
-    def instead(policy: dict[str, Any]) -> None:
-        policy["spec"]["targets"] = [{"kind": "GitRepository", "names": ["second"]}]
-
-    edit_policy(folder, instead)
+    _gate_only(folder, "GitRepository", "second")
 
 
 def _set(found: re.Match[str], _: Result, folder: Path) -> None:

@@ -83,12 +83,8 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
 def test_an_override_that_is_applied_on_site(env: Environment) -> None:
     """The same policy in Git takes over later, and nothing flaps."""
     env.begin_closed()
-    override = {
-        "state": "Open",
-        "starts": wall(minute(-300)),
-        "ends": wall(minute(600)),
-        "reason": "No uplink",
-    }
+    times = {"starts": wall(minute(-300)), "ends": wall(minute(600))}
+    override = {"state": "Open", **times, "reason": "No uplink"}
     with no_uplink(env):
         [suspend] = proposed.commands(PAGE, "flux suspend")
         [apply] = proposed.commands(PAGE, "kubectl apply --server-side")

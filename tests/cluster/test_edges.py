@@ -51,10 +51,8 @@ def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
     for pod in pods_of(env, "early"):
         env.api.delete("pods", env.name, pod["metadata"]["name"])
     env.closes_with(closing)
-    note(
-        "open where closed was wanted: the Pod of the only Job killed before the close",
-        since(closing.closes),
-    )
+    killed = "the Pod of the only Job killed before the close"
+    note(f"open where closed was wanted: {killed}", since(closing.closes))
 
 
 def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
@@ -137,10 +135,8 @@ def is_run(process: Path, namespace: str) -> bool:
         # Behind it, `--backwards` at every other edge.
         if not process.joinpath("cmdline").read_bytes().startswith(b"python3\0-I\0/gate\0"):
             return False
-        return (
-            process.joinpath("root/run/secrets/kubernetes.io/serviceaccount/namespace").read_text()
-            == namespace
-        )
+        account = "root/run/secrets/kubernetes.io/serviceaccount/namespace"
+        return process.joinpath(account).read_text() == namespace
     except OSError:
         return False
 

@@ -17,9 +17,8 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
     env.waits("1")
     env.opens_with(opening)
     env.eventually_applied("2")
-    note(
-        "from the edge to the waiting commit applied, all tests side by side", since(opening.opens)
-    )
+    beside = "all tests side by side"
+    note(f"from the edge to the waiting commit applied, {beside}", since(opening.opens))
     env.closes_with(opening)
     note("from the edge to closed, all tests side by side", since(opening.closes))
     env.release("3")

@@ -188,11 +188,8 @@ def write_earlier(env: Environment, state: str = "Scheduled") -> None:
 
 def begin(env: Environment) -> None:
     """Set up two closed policies: `one` gates `apps`, and `two` gates `infra`."""
-    env.write(
-        f"cluster/{INFRA}.yaml",
-        env.kustomization(INFRA, "./apps", prune=False, targetNamespace=env.name),
-    )
-    env.include(f"{INFRA}.yaml")
+    infra = env.kustomization(INFRA, "./apps", prune=False, targetNamespace=env.name)
+    env.add(f"{INFRA}.yaml", infra)
     env.begin()
     env.policy({**CLOSED, "targets": kustomizations(APPS)}, name="one")
     env.policy({**CLOSED, "targets": kustomizations(INFRA)}, name="two")

@@ -32,10 +32,8 @@ def test_the_cron_job_controller_is_down_over_an_edge(env: Environment) -> None:
         throughout(20, "nothing is changed", lambda: not env.suspended() and env.suspended(OTHER))
     after = since(edge)
     note("from the return of the CronJob controller to closed", eventually_changed(env))
-    note(
-        f"open where closed was wanted: CronJob controller back {after:.0f} s after the close",
-        since(edge),
-    )
+    back = f"CronJob controller back {after:.0f} s after the close"
+    note(f"open where closed was wanted: {back}", since(edge))
 
 
 def test_the_api_server_is_restarted_at_the_edge(env: Environment) -> None:
@@ -44,9 +42,8 @@ def test_the_api_server_is_restarted_at_the_edge(env: Environment) -> None:
         sleep_until(edge + timedelta(seconds=10))
     after = since(edge)
     note("from the return of the API server to closed", eventually_changed(env))
-    note(
-        f"open where closed was wanted: API server back {after:.0f} s after the close", since(edge)
-    )
+    back = f"API server back {after:.0f} s after the close"
+    note(f"open where closed was wanted: {back}", since(edge))
 
 
 def set_edge(env: Environment, ready: float) -> datetime:
@@ -57,9 +54,8 @@ def set_edge(env: Environment, ready: float) -> datetime:
     opening = Window(closing.closes, closing.closes + timedelta(minutes=10))
     env.policy({"interval": "1m", "windows": {"next": closing.spec}}, commit=False)
     targets = [{"kind": "Kustomization", "names": [OTHER]}]
-    env.policy(
-        {"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}, name="opening"
-    )
+    other = {"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}
+    env.policy(other, name="opening")
     eventually("other is closed", lambda: env.suspended(OTHER))
     sleep_until(closing.closes - timedelta(seconds=ready))
     assert env.open()

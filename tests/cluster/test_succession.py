@@ -35,11 +35,8 @@ def test_a_renamed_policy_without_former_names_takes_it_over(env: Environment) -
 
 def test_a_dropped_target_is_released(env: Environment) -> None:
     """`released`: a target that the policy gates no more is opened, though the policy is closed."""
-    env.write(
-        "cluster/infra.yaml",
-        env.kustomization("infra", "./apps", prune=False, targetNamespace=env.name),
-    )
-    env.include("infra.yaml")
+    infra = env.kustomization("infra", "./apps", prune=False, targetNamespace=env.name)
+    env.add("infra.yaml", infra)
     env.begin()
     env.policy({**CLOSED, "targets": [{"kind": "Kustomization", "names": [APPS, "infra"]}]})
     eventually("both are closed", lambda: env.closed() and env.suspended("infra"))

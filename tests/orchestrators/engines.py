@@ -38,14 +38,18 @@ class Engine:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self, text: str = POLICY) -> str:
-        return (
-            annotated(text, "config.kubernetes.io/function", self.annotation)
-            if self.annotation
-            else text
-        )
+        if not self.annotation:
+            return text
+        return annotated(text, "config.kubernetes.io/function", self.annotation)
 
     def build(self, folder: Path) -> subprocess.CompletedProcess[str]:
         return run(*self.command, "--enable-alpha-plugins", folder, environment=self.environment)
+
+    def built(self, folder: Path) -> str:
+        """Return what a kustomization yields that has to build."""
+        done = self.build(folder)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 @dataclass(frozen=True)
