@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from environment import Environment, forget, repository
 from lab.api import Api
-from lab.settings import ADMIN
+from lab.settings import ADMIN, BIN
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,6 +38,14 @@ def api() -> Iterator[Api]:
 @pytest.fixture
 def env(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Environment]:
     yield from prepared(api, request.node.name.removeprefix("test_"), tmp_path / "tree")
+
+
+@pytest.fixture
+def kubectl(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """What the commands of a page find: a kubectl that asks the cluster."""
+    monkeypatch.setenv("KUBECONFIG", str(ADMIN))
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    return monkeypatch
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Break glass: the commands of the page, from a clone to an open window, with Git and without."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from environment import AUTHOR, CLOSED, PARENT, Environment, eventually, throughout
-from lab.settings import ADMIN, BIN, GIT
+from lab.settings import GIT
 from shown import ROOT, commands, renewed, run
 
 PAGE = ROOT / "docs/how-to/break-glass.md"
@@ -14,7 +13,7 @@ INTERVALS = 40  # seconds, in which Flux and the gate would take back what does 
 
 
 @pytest.fixture
-def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def clone(env: Environment, kubectl: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     env.begin()
     text = env.policy_text({**CLOSED, "interval": "1m"})
     env.write("windows.yaml", text)
@@ -24,10 +23,8 @@ def clone(env: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     env.eventually_closed()
     env.release("2")
     eventually("the release is fetched", lambda: env.head() in env.revision())
-    monkeypatch.setenv("KUBECONFIG", str(ADMIN))
-    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     for key, value in AUTHOR.items():
-        monkeypatch.setenv(key, value)
+        kubectl.setenv(key, value)
     place = tmp_path / "clone"
     command = ["git", "clone", "--quiet", GIT / f"{env.name}.git", place]
     subprocess.run(command, check=True)

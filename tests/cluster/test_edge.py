@@ -1,6 +1,5 @@
 """At the edge: no uplink, no DNS, no registry, and here no Git either."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -11,7 +10,7 @@ import pytest
 from environment import CLOSED, PARENT, Environment, eventually, forget, repository
 from lab.api import Api
 from lab.processes import pace
-from lab.settings import ADMIN, BIN, GIT, ROOT
+from lab.settings import GIT, ROOT
 from shown import renewed, run
 from when import Window, minute, sleep_until, wall, window
 
@@ -21,7 +20,7 @@ RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
 
 
 @pytest.fixture
-def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def site(api: Api, tmp_path: Path) -> Iterator[None]:
     """What examples/edge says of a cluster, applied by Flux; kubectl asks that cluster."""
     plant = Environment(api, PLANT, tmp_path / "tree")
     repository(PLANT, plant.tree)
@@ -30,14 +29,12 @@ def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     plant.kubectl("apply", "-f", str(ROOT / "examples/edge/cluster"))
     api.create("gitrepositories", PLANT, plant.source("lines"))
     plant.kubectl("wait", "--for=condition=Ready", "kustomization/lines", "--timeout=15m")
-    monkeypatch.setenv("KUBECONFIG", str(ADMIN))
-    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     yield
     forget(plant)
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("site")
+@pytest.mark.usefixtures("site", "kubectl")
 def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
     """Every command of the how-to prints what it shows; edges are real."""
     text, folder = (ROOT / PAGE).read_text(), tmp_path / "page"

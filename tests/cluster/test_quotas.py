@@ -66,10 +66,7 @@ def eventually_named(env: Environment, cause: str) -> Object:
         nothing_ran = (code, said["row"], said["last"]) == (1, NOTHING_RAN, None)
         return nothing_ran and said.get("cause") == cause
 
-    try:
-        eventually(f"status names {cause}", named)
-    except AssertionError as error:
-        raise AssertionError(f"{error}; it said {said}") from error
+    eventually(f"status names {cause}", named)
     return said
 
 

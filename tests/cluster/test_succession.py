@@ -68,9 +68,7 @@ def test_open_wait_remove(env: Environment) -> None:
     """`state: Open`, then the policy is removed: nothing of it stays, and the target is open."""
     env.begin_closed()
     env.opens()
-    env.leave_out("windows")
-    env.commit("Remove the windows")
-    eventually("all of it is gone", lambda: nothing_left(env))
+    remove_windows(env)
     throughout(10, "apps stays open", env.open)
 
 
@@ -80,18 +78,14 @@ def test_render_uninstall_lifts_suspensions(env: Environment) -> None:
     env.policy(CLOSED, "--uninstall")
     env.eventually_open()
     eventually("the CronJobs are gone", lambda: not env.api.items("cronjobs", env.name))
-    env.leave_out("windows")
-    env.commit("Remove the windows")
-    eventually("all of it is gone", lambda: nothing_left(env))
+    remove_windows(env)
     assert env.open()
 
 
 def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None:
     """Rendering the uninstall from the policy of before opens it, as the guide says."""
     env.begin_closed()
-    env.leave_out("windows")
-    env.commit("Remove the windows, too early")
-    eventually("all of it is gone", lambda: nothing_left(env))
+    remove_windows(env)
     throughout(20, "apps stays closed", env.closed)
     env.render("windows.yaml", "cluster/windows", "--uninstall")
     [apply] = proposed.commands("docs/how-to/removing-a-policy.md", "kubectl apply")
@@ -110,9 +104,7 @@ def test_a_policy_deleted_while_closed_is_undone_by_hand(env: Environment) -> No
     both = [{"kind": "Kustomization", "names": [APPS, "infra"]}]
     env.closes({**CLOSED, "targets": both})
     eventually("infra is closed", lambda: env.annotated(name="infra"))
-    env.leave_out("windows")
-    env.commit("Remove the windows, too early")
-    eventually("all of it is gone", lambda: nothing_left(env))
+    remove_windows(env)
     closed_by = annotation(f"{env.name}/windows").rpartition("/")[2]
     [resume] = proposed.commands("docs/how-to/removing-a-policy.md", "flux resume")
     [annotate] = proposed.commands("docs/how-to/removing-a-policy.md", "kubectl annotate")
@@ -135,6 +127,12 @@ def test_annotations_that_a_person_removes(env: Environment) -> None:
     env.shell(closed_by.replace("<hash>", digest))
     env.reconcile_delivery()
     assert not notes.keys() & env.target()["metadata"].get("annotations", {}).keys()
+
+
+def remove_windows(env: Environment) -> None:
+    env.leave_out("windows")
+    env.commit("Remove the windows")
+    eventually("all of it is gone", lambda: nothing_left(env))
 
 
 def nothing_left(env: Environment) -> bool:

@@ -1,13 +1,12 @@
 """The tutorial: every command of the page, in its order, in the cluster."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from environment import Environment, forget, repository
 from lab.api import Api
-from lab.settings import ADMIN, BIN, GIT, GIT_PORT
+from lab.settings import GIT, GIT_PORT
 from shown import commands, renewed, run
 from tutorial import PAGE, runnable
 
@@ -16,19 +15,17 @@ SETTINGS = {"user.name": "Ada", "user.email": "ada@example.com"}
 
 
 @pytest.fixture
-def reader(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def reader(api: Api, kubectl: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     repository("tutorial", tmp_path / "unused")
     bare = GIT / "tutorial.git"
     # Anybody may push, as the reader may to their own.
     with (bare / "config").open("a") as config:
         config.write("[http]\n\treceivepack = true\n")
-    monkeypatch.setenv("REPOSITORY", f"http://127.0.0.1:{GIT_PORT}/tutorial.git")
-    monkeypatch.setenv("KUBECONFIG", str(ADMIN))
-    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(SETTINGS)))
+    kubectl.setenv("REPOSITORY", f"http://127.0.0.1:{GIT_PORT}/tutorial.git")
+    kubectl.setenv("GIT_CONFIG_COUNT", str(len(SETTINGS)))
     for number, (key, value) in enumerate(SETTINGS.items()):
-        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
-        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+        kubectl.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        kubectl.setenv(f"GIT_CONFIG_VALUE_{number}", value)
     (tmp_path / "reader").mkdir()
     yield tmp_path / "reader"
     forget(Environment(api, NAMESPACE, tmp_path))

@@ -94,8 +94,6 @@ def test_renovate_leaves_other_files_alone(text: str) -> None:
         # What is behind the colon is a port, and before it no name: asked for it, Renovate gives up
         # the whole repository.
         "registry.test:5000/python",
-        "localhost:5000/library/python",
-        f"registry.test:5000/python@{DIGEST}",
         "python:${TAG}",
         "python:3.13@sha256:cut",
     ],
