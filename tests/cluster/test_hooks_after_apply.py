@@ -47,14 +47,17 @@ def checks(plant: Plant) -> list[str]:
     return plant.calls
 
 
+def failing(plant: Plant) -> Spec:
+    """Return hooks of which the one after applying fails, and is rolled back."""
+    hook = plant.system.hook
+    after = hook("fail", rollback=hook("undo"))
+    return {"beforeOpen": hook("on"), "afterApply": after, "afterClose": hook("off")}
+
+
 def test_a_change_that_is_not_well(plant: Plant) -> None:
     """Closed again, rolled back once; when the hook is corrected, opened and checked again."""
     env, system = plant.env, plant.system
-    hooks: Spec = {
-        "beforeOpen": system.hook("on"),
-        "afterApply": system.hook("fail", rollback=system.hook("undo")),
-        "afterClose": system.hook("off"),
-    }
+    hooks = failing(plant)
     closed, opened = {**CLOSED, "events": True}, {**OPEN, "events": True}
     begin(plant, **hooks)
     plant.policy(closed, **hooks)
@@ -102,12 +105,8 @@ def is_ready(env: Environment, name: str = "apps", plural: str = "kustomizations
 
 def test_a_failure_at_the_close(plant: Plant) -> None:
     """No run came while it was open: the one that closes checks, and then takes it out."""
-    env, system = plant.env, plant.system
-    hooks: Spec = {
-        "beforeOpen": system.hook("on"),
-        "afterApply": system.hook("fail", rollback=system.hook("undo")),
-        "afterClose": system.hook("off"),
-    }
+    env = plant.env
+    hooks = failing(plant)
     begin(plant, **hooks)
     eventually_offered(env, "2")
     plant.opens("2", **hooks)

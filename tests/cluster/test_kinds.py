@@ -108,11 +108,9 @@ def test_the_table_is_complete() -> None:
 def create(env: Environment, kind: Kind) -> None:
     """The kind is created too where no module carries it."""
     if kind.own:
-        try:
-            env.api.create("customresourcedefinitions", None, definition(kind))
-        except ApiError as error:
-            if error.status != HTTPStatus.CONFLICT:
-                raise
+        env.write("definition.yaml", definition(kind))
+        file = env.tree / "definition.yaml"
+        env.kubectl("apply", "--server-side", f"--filename={file}")
     body = env.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
     # Flux's own controllers leave it alone.
     body["metadata"]["labels"] = {"sharding.fluxcd.io/key": "nobody"}

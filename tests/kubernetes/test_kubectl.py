@@ -43,7 +43,7 @@ def test_all_targets_are_patched_by_one_command(
     cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Closed and opened again, under the manager that Flux does not take back."""
-    both = (APPS, APPS._replace(name="infra", version="v1"))
+    both = (APPS, APPS._replace(name="infra"))
     for suspend in (True, False):
         assert run(tool("kubectl"), cluster, tmp_path, *both, suspend=suspend) == 0
         assert cluster.suspended() == {"apps": suspend, "infra": suspend}
@@ -58,3 +58,11 @@ def test_a_missing_target_fails_the_job_and_keeps_no_other(
         run(tool("kubectl"), cluster, tmp_path, APPS, APPS._replace(name="aaa"), suspend=True) == 1
     )
     assert cluster.suspended() == {"apps": True, "infra": None}
+
+
+def test_a_version_may_be_named(
+    cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Where the policy names it."""
+    assert run(tool("kubectl"), cluster, tmp_path, APPS._replace(version="v1"), suspend=True) == 0
+    assert cluster.suspended()["apps"] is True

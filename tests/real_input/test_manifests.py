@@ -59,21 +59,9 @@ def item(document: str) -> str:
     )
 
 
-def run(
-    *command: str | Path, stdin: str = "", folder: Path | None = None, **environment: str
-) -> str:
+def run(*command: str | Path, stdin: str = "", **environment: str) -> str:
     everything = {**os.environ, **environment}
-    done = subprocess.run(
-        command,
-        input=stdin,
-        cwd=folder,
-        env=everything,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return subprocess.check_output(command, input=stdin, env=everything, text=True)
 
 
 @pytest.mark.parametrize("module", MODULES)

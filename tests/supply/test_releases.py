@@ -201,14 +201,8 @@ def test_the_wheel_is_enough_for_a_bare_environment(tmp_path: Path) -> None:
     program = tmp_path / "bare/bin/krm-windows"
 
     def run(*arguments: str, stdin: str | None = None) -> str:
-        return subprocess.run(
-            [program, *arguments],
-            input=stdin,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        command = [program, *arguments]
+        return subprocess.check_output(command, input=stdin, cwd=tmp_path, text=True)
 
     built_from = f"{wheel.name.split('-')[1]} (commit {git(clone, 'rev-parse', 'HEAD')})"
     assert run("--version").startswith(f"krm-windows {built_from}, ")
@@ -222,8 +216,7 @@ def test_the_wheel_is_enough_for_a_bare_environment(tmp_path: Path) -> None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", folder, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.check_output(["git", "-C", folder, *arguments], text=True).strip()
 
 
 def dist(clone: Path, output: Path, *, check: bool = True) -> subprocess.CompletedProcess[str]:
