@@ -92,21 +92,13 @@ def test_what_cannot_be_read_is_a_finding_where_no_person_reads(
 def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """And its results are as the functions specification has them, with the date."""
     found = json.loads(printed(capsys, policy, *FROM, "-o", "json"))
-    assert {name: value for name, value in found.items() if name != "results"} == {
-        "policy": "flux-system/week",
-        "clusters": [],
-        "zoneRelease": zones.release(),
-        "from": "2027-01-01",
-        "until": "2036-12-31",
-    }
-    [result] = found["results"]
+    [result] = found.pop("results")
+    days = {"from": "2027-01-01", "until": "2036-12-31"}
+    about = {"policy": "flux-system/week", "clusters": [], "zoneRelease": zones.release()}
+    assert found == {**about, **days}
     assert (result["severity"], result["field"]) == ("warning", {"path": "spec.windows"})
-    assert result["tags"] == {
-        "rule": "closed-long",
-        "date": "2027-07-01",
-        "line": "14",
-        "column": "3",
-    }
+    place = {"line": "14", "column": "3"}
+    assert result["tags"] == {"rule": "closed-long", "date": "2027-07-01", **place}
     assert result["file"] == {"path": "policy.yaml", "index": 0}
 
 
