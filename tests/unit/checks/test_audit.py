@@ -187,6 +187,8 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
             f"{WEEK[:-1]}, v: {{opens: '2027-03-06', duration: 1d}}}}\n"
             "  overrides: {o: {state: Open, starts: '2027-03-06', ends: '2027-03-06', reason: r}}"
         ),
+        # Only an override opens it, which is what it says.
+        "  outsideWindows: Closed",
         # What is over by an instant is known by that; what is to come is not over.
         (
             "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, "

@@ -192,6 +192,10 @@ def test_a_target_in_another_namespace_is_said(
     lay(tmp_path, BOTH | PAIR | {FLUX: elsewhere})
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
     assert "it exists in shop: set `namespace` (target-missing)" in capsys.readouterr().out
+    nowhere = kustomization("windowed").replace(", namespace: flux-system}", "}", 1)
+    lay(tmp_path, {FLUX: nowhere})
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
+    assert "it exists without a namespace: set `metadata.name" in capsys.readouterr().out
 
 
 def test_one_source_that_moves_is_one_finding(

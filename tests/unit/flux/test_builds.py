@@ -96,6 +96,7 @@ def test_files_put_together_are_what_kustomize_puts_together(
 ODD = (
     "resources: {a: b}",
     "resources: [1]",
+    "resources: [a.yaml",
     "resources: [null]",
     "resources: true",
     "resources: null",

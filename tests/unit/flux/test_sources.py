@@ -69,6 +69,7 @@ def test_another_repository_is_not_followed_into_this_one(path: str, follow: Fol
     ("ref", "followed"),
     [
         ("{branch: main}", True),
+        ("{name: refs/heads/main}", True),
         ("{semver: '>=1.0.0'}", True),
         ("{branch: dev-team}", False),
         ("{}", False),

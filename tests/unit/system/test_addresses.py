@@ -38,6 +38,7 @@ WAYS = (_forge, _proposals, _keys)
         (f"https://{SECRET}@forge.test/api", "must not contain a user or password"),
         (f"http://forge.test/{SECRET}?token={SECRET}", "^http://forge.test: must be an https URL"),
         (f"https://bob:{SECRET}@[forge.test/api", "the URL must be https"),
+        (f"https://bob:{SECRET}@forge.test:port/api", "the URL must be https"),
         (f"https:///{SECRET}", "has no host"),
     ],
 )

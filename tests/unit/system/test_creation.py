@@ -21,6 +21,9 @@ def test_what_stands_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full/a.yaml").write_text("mine")
     (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(WorkspaceError, match="not the path of a file"):
+        create(tmp_path / "out", {"deep/../../a.yaml": b""})
+    assert not (tmp_path / "out").exists()
     for name in ("file", "full", "link"):
         with pytest.raises(WorkspaceError, match="is in the way"):
             create(tmp_path / name, {"a.yaml": b"new"})

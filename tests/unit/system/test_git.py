@@ -68,6 +68,8 @@ def test_what_is_committed_is_known(past: Past, monkeypatch: pytest.MonkeyPatch)
     """As it is, in the newest commit."""
     (past.top.parent / "policy.yaml").touch()
     assert git_progress.is_committed(past.top.parent / "policy.yaml") is None
+    past("init", "--quiet", str(past.top.parent / "new"))
+    assert git_progress.is_committed(past.top.parent / "new/policy.yaml") is False
     monkeypatch.chdir(past.top)
     past.write({"policy.yaml": "a"})
     assert git_progress.is_committed(Path("policy.yaml")) is False

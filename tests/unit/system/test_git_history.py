@@ -70,10 +70,11 @@ def test_a_path_is_followed(past: Past) -> None:
     past.commit("2026-01-07T10:00Z", {"other": "1"})
     past.commit("2026-01-08T10:00Z", {"two.yaml": None})
     with git_history.opened(past.top) as history:
-        gone, _, renamed, made = history.commits
+        gone, beside, renamed, made = history.commits
         assert history.touching("two.yaml", gone.name) == [gone.name, moved]
         assert history.source("two.yaml", renamed) == "one.yaml"
         assert history.source("two.yaml", gone) is None
+        assert history.source("two.yaml", beside) is None
         assert history.source("one.yaml", made) is None
         assert history.touching("two.yaml' -- *", gone.name) == []
         blobs = history.blobs([(renamed.name, "two.yaml"), (gone.name, "two.yaml")])
