@@ -20,6 +20,8 @@ BEFORE: Files = {
     "apps/b.yaml": config_map("b"),
 }
 REST = policy("[live]")
+GONE = BEFORE | {FLUX: LIVE, POLICY: REST}
+OPENED = BEFORE | {POLICY: policy("[apps]", spec="  state: Open\n")}
 OTHER = "clusters/north/other.yaml"
 
 
@@ -72,7 +74,6 @@ TWO = BEFORE | {
     "web/web.yaml": config_map("web"),
     POLICY: policy("[apps, web]"),
 }
-OPEN_FIRST = "  state: Open\n"
 
 
 SOUTH = {"clusters/south/flux.yaml": LIVE + APPS, "clusters/south/policy.yaml": policy("[apps]")}
@@ -88,11 +89,7 @@ DROPPED: dict[str, tuple[Files, Files, str]] = {
         "Kustomization flux-system/apps, Kustomization flux-system/web",
     ),
     "one of two": (TWO, TWO | {POLICY: policy("[apps]")}, "Kustomization flux-system/web"),
-    "opened in an earlier commit": (
-        BEFORE | {POLICY: policy("[apps]", spec=OPEN_FIRST)},
-        without(BEFORE, POLICY),
-        "",
-    ),
+    "opened in an earlier commit": (OPENED, without(BEFORE, POLICY), ""),
     "the target is removed, too, which is another finding": (
         BEFORE,
         without(BEFORE, POLICY) | {FLUX: LIVE},
@@ -147,7 +144,7 @@ BOTH = BEFORE | {
     ),
 }
 REMOVED: dict[str, tuple[Files, Files, list[str]]] = {
-    "removed": (BEFORE, BEFORE | {FLUX: LIVE, POLICY: REST}, ["apps"]),
+    "removed": (BEFORE, GONE, ["apps"]),
     "removed with its policy": (BEFORE, without(BEFORE, POLICY) | {FLUX: LIVE}, ["apps"]),
     "the policy is opened in the same commit": (
         BEFORE,
@@ -169,14 +166,10 @@ REMOVED: dict[str, tuple[Files, Files, list[str]]] = {
     ),
     "its path shrinks": (BEFORE, without(BEFORE, "apps/a.yaml"), []),
     "gated no more": (BEFORE, BEFORE | {POLICY: REST}, []),
-    "opened in an earlier commit": (
-        BEFORE | {POLICY: policy("[apps]", spec="  state: Open\n")},
-        BEFORE | {FLUX: LIVE, POLICY: REST},
-        [],
-    ),
+    "opened in an earlier commit": (OPENED, GONE, []),
     "prunes nothing anyhow": (
         BEFORE | {FLUX: LIVE + APPS.replace("prune: true", "prune: false")},
-        BEFORE | {FLUX: LIVE, POLICY: REST},
+        GONE,
         [],
     ),
     "it stays itself": (
@@ -189,7 +182,7 @@ REMOVED: dict[str, tuple[Files, Files, list[str]]] = {
                 "annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}",
             )
         },
-        BEFORE | {FLUX: LIVE, POLICY: REST},
+        GONE,
         [],
     ),
     "its parent leaves it": (

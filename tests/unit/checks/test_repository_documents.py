@@ -40,10 +40,7 @@ HOME = ("--source", "flux-system=.")
 
 @pytest.mark.parametrize("rule", [*SHARED, *OWN], ids=lambda rule: rule.id)
 def test_a_rule_fires_alone_and_nearly_does_not(
-    rule: Rule,
-    commit: Callable[[Path], None],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    rule: Rule, commit: Callable[[Path], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fired(name: str) -> set[str]:
         """Check a repository of the rule, one with a past from the past on."""

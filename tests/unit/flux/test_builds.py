@@ -300,10 +300,7 @@ def test_a_policy_of_a_directory_of_plugins_may_be_local_config(
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (Inputs(".", {"b": b""}, {"a": "b"}), Inputs(".", {"a": b"b", "b": b""})),
-    ],
+    ("one", "other"), [(Inputs(".", {"b": b""}, {"a": "b"}), Inputs(".", {"a": b"b", "b": b""}))]
 )
 def test_what_differs_has_another_name_in_the_cache(one: Inputs, other: Inputs) -> None:
     assert one.digest("v5") != other.digest("v5")

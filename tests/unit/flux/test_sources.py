@@ -123,10 +123,7 @@ def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "path", "root"),
-    [
-        ("GitRepository", "clusters/north", "."),
-        ("OCIRepository", "north", "clusters"),
-    ],
+    [("GitRepository", "clusters/north", "."), ("OCIRepository", "north", "clusters")],
 )
 def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
     kind: str, path: str, root: str, follow: Followed

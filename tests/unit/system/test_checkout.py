@@ -78,10 +78,7 @@ def test_what_is_not_read_is_refused_in_words(
         (root / name).mkdir()
     for name in (".git/config", ".hidden/b.yaml"):
         (root / name).write_text("a: b\n")
-    for name, target in {
-        "to-pipe.yaml": "pipe.yaml",
-        "null.yaml": "/dev/null",
-    }.items():
+    for name, target in {"to-pipe.yaml": "pipe.yaml", "null.yaml": "/dev/null"}.items():
         (root / name).symlink_to(target)
     os.mkfifo(root / "pipe.yaml")
     with socket.socket(socket.AF_UNIX) as server:

@@ -43,14 +43,7 @@ def test_how_it_is_asked(program: Path) -> None:
     assert arguments[-2:] == ["--", "a.b"]
 
 
-EVIL = [
-    "--token=x",
-    "-A",
-    "",
-    "a,b\n",
-    "x" * 254,
-    "$(x)",
-]
+EVIL = ["--token=x", "-A", "", "a,b\n", "x" * 254, "$(x)"]
 
 
 @pytest.mark.parametrize("text", EVIL, ids=lambda text: repr(text[:9]))

@@ -16,17 +16,7 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.reading import manifests
 
 NAMES = ("a", "b", "ab", ".a", "a]", "a-b")
-STEPS = (
-    "*",
-    "a*",
-    "*b",
-    "[a-b]",
-    "[]a]*",
-    "[.]a",
-    "*[]]",
-    "[b-a]",
-    "a[-]b",
-)
+STEPS = ("*", "a*", "*b", "[a-b]", "[]a]*", "[.]a", "*[]]", "[b-a]", "a[-]b")
 
 
 @pytest.fixture(scope="module")
