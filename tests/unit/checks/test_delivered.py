@@ -76,9 +76,9 @@ def judged(windows: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixtur
 FIELDS = [
     ("suspend: true", "suspend: true"),
     ("prune: false", "prune: false"),
-    ("deletionPolicy: Orphan", "deletionPolicy: Orphan"),
     ("targetNamespace: shop", "targetNamespace: shop"),
     ("namePrefix: x-", "namePrefix: x-"),
+    ("deletionPolicy: Orphan", "deletionPolicy: Orphan"),
     ("kubeConfig: {secretRef: {name: spoke}}", "kubeConfig: "),
     (f"patches: [{SUSPEND}]", "patches: "),
     (f"images: [{IMAGE}]", "images: "),

@@ -32,6 +32,7 @@ def source(spec: dict[str, object]) -> Object:
         ("/value/volcano", "value/value/volcano", False),
         ("**/*lue/vol?ano", "head/value/volcano/tail", True),
         ("**/*lue/vol?ano/", "head/value/volcano", False),
+        ("**/*lue/vol?ano/", "head/value/volcano/tail", True),
         ("/*lue/vol?ano/**", "value/volcano/tail/moretail", True),
         ("/*lue/**/vol?ano", "value/middle1/middle2/volcano", True),
         ("/*lue/**/vol?ano/", "value/middle1/middle2/volcano", False),

@@ -294,6 +294,7 @@ LINKS = {
     "through nothing and up": ("to", "missing/../../x", False),
     "itself": ("to", "to", True),
     "empty": ("to", "", False),
+    "a NUL": ("to", "a\0b", False),
 }
 
 
