@@ -88,10 +88,6 @@ WRITER = caller(Scope.READ, Scope.WRITE)
 ADMIN = caller(Scope.ADMIN)
 
 
-def patched(client: Client, patch: object, query: str = "") -> Any:  # noqa: ANN401
-    return client.ask("PATCH", f"{PATH}{query}", patch, if_match="*", content_type=MERGE)
-
-
 def fields(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the path of every field of a schema; `*` is any name."""
     below = dict(node.get("properties", {}))
@@ -156,7 +152,7 @@ def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Git) -> None:
         dry = Scope.READ if is_hours else Scope.ADMIN
         for each, query in patches:
             # `changed` is no value of most fields: that is found later, and said with 422.
-            done = patched(client, each, query).status
+            done = client.patch(f"{PATH}{query}", each).status
             if (done != 403) is not (scope in (needed, Scope.ADMIN)):
                 wrong.append(f"{done}: {each} {query}")
             done = client.ask("POST", f"{PATH}/preview{query}", each, content_type=MERGE).status
@@ -296,7 +292,7 @@ TEXTS = (
 )
 def test_hours_are_changed_with_write(patch: dict[str, Any], serve: Serve, git: Git) -> None:
     """And nothing else, as another reader of YAML has it."""
-    done = patched(serve(WRITER), {"spec": patch})
+    done = serve(WRITER).patch(PATH, {"spec": patch})
     assert done.status == 200, done.body
     assert done.json()["written"]
     after = git("show", "HEAD:clusters/full.yaml")
@@ -332,7 +328,7 @@ def test_an_anchor_of_the_file_carries_nothing(
         "duration: 2h", 'duration: 2h, description: &image "python:3.12.10-slim"'
     )
     commit({"clusters/full.yaml": text})
-    done = patched(serve(WRITER), {"spec": {"windows": {"night": {"description": IMAGE}}}})
+    done = serve(WRITER).patch(PATH, {"spec": {"windows": {"night": {"description": IMAGE}}}})
     assert done.status == 200
     after = yaml.load(git("show", "HEAD:clusters/full.yaml"), yaml.CSafeLoader)["spec"]
     assert after["windows"]["night"]["description"] == IMAGE
@@ -358,4 +354,4 @@ def test_a_proposal_takes_the_same_scope(serve: Serve, remote: Any) -> None:  # 
     """A pull request of code is opened for nobody who may change hours alone."""
     assert remote
     client = serve(WRITER, remote="origin", proposals=PullRequests(command="/bin/false"))
-    assert patched(client, {"spec": {"actuator": {"image": IMAGE}}}).status == 403
+    assert client.patch(PATH, {"spec": {"actuator": {"image": IMAGE}}}).status == 403

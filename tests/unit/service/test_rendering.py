@@ -12,7 +12,6 @@ from effort import mostly_slow
 from krm_windows.cli import main, rendered
 
 POLICY_PATH = "/policies/flux-system/week"
-MERGE = "application/merge-patch+json"
 FRIDAY = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
 OPEN = {"state": "open", "for": "2h", "reason": "Hotfix"}
 APPS = """\
@@ -46,10 +45,6 @@ def changed(git: Git) -> list[str]:
     return git("show", "--name-only", "--no-renames", "--format=", "HEAD").split()
 
 
-def patch(client: Client, body: object, query: str = "") -> Any:  # noqa: ANN401 - an answer
-    return client.ask("PATCH", f"{POLICY_PATH}{query}", body, if_match="*", content_type=MERGE)
-
-
 @pytest.mark.parametrize(
     "layout",
     mostly_slow([("clusters/windows", "--resources", "clusters"), ("fleet", "--all-clusters")], 3),
@@ -60,7 +55,7 @@ def test_in_every_layout(serve: Serve, git: Git, render: Render, layout: tuple[s
     client = serve(renew=rendered.renew)
     assert stale(client) == [False]
     one = "?file=clusters/week.yaml"
-    done = patch(client, FRIDAY, one)
+    done = client.patch(f"{POLICY_PATH}{one}", FRIDAY)
     assert done.status == 200, done.body
     assert done.json()["missing"] == ["push", "reconcile"]
     [directory] = done.json()["rendered"]
@@ -106,11 +101,11 @@ def test_what_is_stale_or_unknown_is_said(
     assert "run krm-windows render clusters/week.yaml" in text
     assert stale(client) == [True]
     # A change that is there already renders it.
-    done = patch(client, FRIDAY).json()
+    done = client.patch(POLICY_PATH, FRIDAY).json()
     assert (done["commit"] is None, done["missing"]) == (False, ["push", "reconcile"])
     assert "clusters/week.yaml" not in changed(git)
     assert stale(client) == [False]
-    again = patch(client, FRIDAY).json()
+    again = client.patch(POLICY_PATH, FRIDAY).json()
     assert (again["commit"], again["missing"]) == (None, [])
     assert [each["stale"] for each in again["rendered"]] == [False]
     commit({"clusters/apps.yaml": "kind: ["})
@@ -143,7 +138,7 @@ def test_who_moves_the_branch_meanwhile_has_it_rendered_anew(
 def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git) -> None:
     """To render it first is for a person."""
     client = serve(renew=rendered.renew)
-    assert patch(client, FRIDAY).status == 200
+    assert client.patch(POLICY_PATH, FRIDAY).status == 200
     assert changed(git) == ["clusters/week.yaml"]
     assert "not rendered: no directory of this repository" in page(client, "&check=rendered")
     assert stale(client) == []
@@ -205,7 +200,7 @@ def test_what_would_stay_shut_is_not_written(serve: Serve, git: Git, render: Ren
     assert answer.status == 409
     assert "clusters/windows" in answer.json()["detail"]
     other = {"spec": {"targets": [{"kind": "Kustomization", "names": ["other"]}]}}
-    assert patch(client, other).status == 422
+    assert client.patch(POLICY_PATH, other).status == 422
     assert git("rev-parse", "HEAD") == head
 
 
@@ -250,7 +245,7 @@ def test_each_cluster_has_its_own_targets(
         assert closes(client, "south") == ["2026-12-17T16:10:00+01:00"]
     assert client.ask("GET", f"{POLICY_PATH}/state").status == 409
     assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
-    done = patch(client, FRIDAY)
+    done = client.patch(POLICY_PATH, FRIDAY)
     assert done.status == 200, done.body
     client.windows.refresh()
     assert closes(client, "south") == ["2026-12-18T11:10:00+01:00"]
@@ -293,9 +288,9 @@ def test_a_target_that_another_policy_gates_is_given_up(
     commit({"clusters/week.yaml": policy.replace("[apps]", "[apps, infra]")})
     client = serve(renew=rendered.renew)
     give_up = {"spec": {"targets": [{"kind": "Kustomization", "names": ["apps"]}]}}
-    done = patch(client, give_up)
+    done = client.patch(POLICY_PATH, give_up)
     rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
     assert (done.status, rules) == (422, {"target-dropped"})
     commit({place: other})
-    done = patch(client, give_up)
+    done = client.patch(POLICY_PATH, give_up)
     assert done.status == 200
