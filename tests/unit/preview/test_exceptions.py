@@ -1,4 +1,4 @@
-"""Freezes and overrides in time: what they cost, and where they end that have no end."""
+"""Freezes and overrides in time: where they begin, and where they end that have no end."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,3 +19,7 @@ def test_what_lasts_for_years_ends_a_year_beyond() -> None:
     far = timedelta(days=400)
     assert (found.begins, found.ends) == (BEGINS - far, BEGINS + WEEK + far)
     assert found.kind == "override-closed"
+    # What begins where the days end is not among them.
+    begins = BEGINS + WEEK
+    freeze = Rule(Kind.FREEZE, "later", begins, begins + WEEK, "Books")
+    assert not exceptions.spans(table._replace(overrides=(), freezes=(freeze,)), BEGINS, begins)
