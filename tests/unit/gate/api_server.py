@@ -6,15 +6,18 @@ It answers GET, PATCH, POST and discovery as Kubernetes does.
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, RLock, Thread
+from typing import TypeVar
 
+from krm_windows.gate.kubernetes import ApiError
 from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 
@@ -23,6 +26,7 @@ TOKEN = "a-service-account-token"  # noqa: S105 - of the server below
 GROUP = "kustomize.toolkit.fluxcd.io"
 
 Json = dict[str, object]
+T = TypeVar("T")
 Fault = Callable[["Handler"], bool]
 """Called before a request is answered; True if it answered itself."""
 
@@ -130,6 +134,35 @@ class Api:
             for line in self.asked
             if line.startswith("PATCH")
         ]
+
+
+class Memory:
+    """A cluster that answers at once, with the objects of `Api`."""
+
+    skew = timedelta(0)
+    clocks_are_apart = False
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+
+    def renew(self, targets: int) -> None:
+        """Time is no matter here."""
+
+    def each(
+        self, targets: Sequence[Target], work: Callable[["Memory", Target], T]
+    ) -> Iterator[tuple[Target, T]]:
+        for target in targets:
+            yield target, work(self, target)
+
+    def get(self, target: Target) -> Json:
+        if str(target) not in self.api.objects:
+            raise ApiError("not found", 404)
+        return deepcopy(self.api.objects[str(target)])
+
+    def patch(self, target: Target, body: Json) -> Json:
+        version = dig(self.api.objects[str(target)], "metadata", "resourceVersion")
+        assert dig(body, "metadata", "resourceVersion") == version
+        return deepcopy(self.api.merge(str(target), body))
 
 
 def kustomization(name: str, version: str | None = None) -> Target:

@@ -22,7 +22,8 @@ RECORDED = Path(__file__).parents[2] / "fixtures/timetables"
 # Images of the first release read 2 alone: what 1 held were rules.
 FORMATS = [version for version in (FORMAT_VERSION - 1, FORMAT_VERSION) if version > 1]
 DIGEST = f"sha256:{'0' * 64}"
-IN_IMAGE = f"  state: Open\n  actuator: {{program: Image, image: 'krm-windows@{DIGEST}'}}\n"
+OPEN = "  state: Open\n"
+IN_IMAGE = f"{OPEN}  actuator: {{program: Image, image: 'krm-windows@{DIGEST}'}}\n"
 HOOKS = "  hooks: {namespace: line, beforeOpen: {image: 'line:1'}}\n"
 EVENTS = "  events: true\n"
 Run = Callable[..., tuple[int, str]]
@@ -34,16 +35,26 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
     server = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
 
     def program(more: str, change: Callable[[dict], object] = lambda _: None) -> tuple[int, str]:
-        items = call(wire(config=POLICY.rstrip("\n") + "\n" + IN_IMAGE + more)).objects
-        data, command, mount = parsed(items)
+        items = call(wire(config=POLICY.rstrip("\n") + "\n" + more)).objects
+        [data] = [item["data"] for item in items if "data" in item]
+        jobs = [item["spec"]["jobTemplate"] for item in items if item["kind"] == "CronJob"]
+        pod = jobs[0]["spec"]["template"]["spec"]
         timetable = json.loads(data["timetable.json"])
         change(timetable)
-        for key, text in {**data, "timetable.json": json.dumps(timetable)}.items():
-            (tmp_path / key).write_text(text)
-        given = [sys.executable, "-X", "importtime", *command[1:]]
-        given = [str(tmp_path) if each == mount else each for each in given]
+        data["timetable.json"] = json.dumps(timetable)
+        places = [{"key": key, "path": key} for key in data]
+        for place in pod["volumes"][0]["configMap"].get("items", places):
+            path = tmp_path / "files" / place["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(data[place["key"]])
+        # Of the image: that of the ConfigMap is not to find what is installed.
+        is_shipped = "package.__init__.py" in data
+        python = getattr(sys, "_base_executable", sys.executable) if is_shipped else sys.executable
+        [container] = pod["containers"]
+        mount, command = container["volumeMounts"][0]["mountPath"], container["command"]
+        given = [str(tmp_path / "files") if each == mount else each for each in command]
         done = subprocess.run(
-            [*given, "--account", str(account)],
+            [python, "-Werror", "-X", "importtime", *given[1:], "--account", str(account)],
             env=os.environ | server,
             capture_output=True,
             text=True,
@@ -70,14 +81,6 @@ def run_at(
         return main(clock=lambda: at)
 
     return program
-
-
-def parsed(items: list[dict]) -> tuple[dict[str, str], list[str], str]:
-    """Return the ConfigMap's data, and the command of a CronJob, with where it has them."""
-    [data] = [item["data"] for item in items if "data" in item]
-    jobs = [item["spec"]["jobTemplate"] for item in items if item["kind"] == "CronJob"]
-    [container] = jobs[0]["spec"]["template"]["spec"]["containers"]
-    return data, container["command"], container["volumeMounts"][0]["mountPath"]
 
 
 @pytest.fixture
@@ -116,16 +119,18 @@ def asked_for(api: Api, what: str) -> bool:
 @pytest.mark.parametrize(
     ("more", "parts"),
     [
-        ("", set()),
-        (EVENTS, {"events"}),
-        (HOOKS, {"jobs"}),
-        (HOOKS + EVENTS, {"events", "jobs"}),
+        (IN_IMAGE, set()),
+        (IN_IMAGE + EVENTS, {"events"}),
+        (IN_IMAGE + HOOKS, {"jobs"}),
+        (IN_IMAGE + HOOKS + EVENTS, {"events", "jobs"}),
+        (OPEN, set()),
+        (OPEN + HOOKS + EVENTS, {"events", "jobs"}),
     ],
 )
 def test_parts_run_where_the_timetable_asks_for_them(
     closed: Api, run: Run, more: str, parts: set[str]
 ) -> None:
-    """It opens, with Events and hooks around it, and without."""
+    """It opens, with Events and hooks around it, and without, from the image and the ConfigMap."""
     closed.ends["before-open"] = "Complete"
     code, said = run(more)
     assert code == 0, said
@@ -135,7 +140,7 @@ def test_parts_run_where_the_timetable_asks_for_them(
 
 def test_nothing_opens_without_a_part_that_it_lacks(closed: Api, run: Run) -> None:
     """As after an upgrade of what renders, and not of the image."""
-    code, said = run("", lambda timetable: timetable.update(parts=["approval"]))
+    code, said = run(IN_IMAGE, lambda timetable: timetable.update(parts=["approval"]))
     assert code == 1
     assert "krm_windows.gate.approval" in said
     assert suspended(closed)
@@ -143,7 +148,7 @@ def test_nothing_opens_without_a_part_that_it_lacks(closed: Api, run: Run) -> No
 
 def test_it_imports_nothing_else_of_ours(run: Run) -> None:
     """What a reviewer of the gate reads is what runs: the package `gate`, and nothing beside it."""
-    code, said = run("")
+    code, said = run(IN_IMAGE)
     assert code == 0, said
     modules = {line.rpartition("|")[2].strip() for line in said.splitlines() if "|" in line}
     ours = {name for name in modules if name.startswith("krm_windows")}

@@ -7,15 +7,14 @@ before are still under way.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 import zoned
-from api_server import Api, Json, closed_by, kustomization, managed, said, status
+from api_server import Api, Json, Memory, closed_by, kustomization, managed, said, status
 from hook_runs import APPLIED, BOTH, HOUR, NOON, Lab
 
 from krm_windows.gate.annotations import annotation
@@ -27,7 +26,6 @@ from krm_windows.gate.timetable import Target
 from krm_windows.plan.timetable import shipped
 from krm_windows.schedule.timeline import decide
 
-T = TypeVar("T")
 APPS = kustomization("apps", "v1")
 OLD, NEW = "flux-system/old", "shop/new"
 POLICIES = (OLD, NEW)
@@ -74,7 +72,7 @@ class World:
         if is_released:
             timetable = timetable._replace(targets=(), released=(APPS,))
         before = json.loads(self.live)
-        memory = Memory(deepcopy(before), policy, self.gated_by)
+        memory = Permitted(deepcopy(before), policy, self.gated_by)
         gate = Gate(
             shipped(timetable), lambda at: decide(timetable, at), lambda: NOON, lambda **_: None
         )
@@ -102,43 +100,20 @@ class World:
         return set(json.loads(self.live)["metadata"].get("annotations", {}))
 
 
-@dataclass
-class Memory:
-    """A cluster that answers at once, to the gate of a policy."""
+class Permitted(Memory):
+    """A cluster for the gate of a policy, if a Role says so."""
 
-    live: Json
-    policy: str
-    gated_by: frozenset[str]
-    api: Api = field(default_factory=Api)
-    skew = timedelta(0)
-    clocks_are_apart = False
-
-    def __post_init__(self) -> None:
-        """Hold the object, with a version."""
-        self.api.store(str(APPS), self.live)
-
-    def renew(self, targets: int) -> None:
-        """Time is no matter here."""
-
-    def each(
-        self, targets: Sequence[Target], work: Callable[["Memory", Target], T]
-    ) -> Iterator[tuple[Target, T]]:
-        """Work on one target after the other."""
-        for target in targets:
-            yield target, work(self, target)
+    def __init__(self, live: Json, policy: str, gated_by: frozenset[str]) -> None:
+        super().__init__(Api())
+        self.policy, self.gated_by = policy, gated_by
+        self.api.store(str(APPS), live)
 
     def get(self, target: Target) -> Json:
-        """Read the object, if a Role says so."""
         if self.policy not in self.gated_by:
-            raise ApiError(403, "forbidden")
-        return deepcopy(self.api.objects[str(target)])
-
-    def patch(self, target: Target, body: Json) -> Json:
-        """Patch the object."""
-        return deepcopy(self.api.merge(str(target), body))
+            raise ApiError("forbidden", 403)
+        return super().get(target)
 
     def may_patch(self, policy: str, target: Target) -> bool:
-        """Say whether a policy's Role names the target."""
         assert target == APPS
         return policy in self.gated_by
 

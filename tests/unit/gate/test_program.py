@@ -105,31 +105,17 @@ def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
 
 
 def test_patches_name_their_manager_and_what_differs(api: Api, run_once: RunOnce) -> None:
-    """The field, the annotation, the version read; nothing else."""
-    run_once(SHUT._replace(targets=(APPS,)))
+    """The field, the annotation, the version read; nothing else, and no version is looked up."""
+    run_once(SHUT._replace(targets=(APPS._replace(version="v1"),)))
+    assert f"GET /apis/{GROUP}" not in api.asked
     assert api.asked[-1].endswith("/kustomizations/apps?fieldManager=krm-windows")
+    text = (
+        '{"policy": "flux-system/p", "reason": "no window is open", "since": null, "until": null}'
+    )
     assert api.bodies[-1] == {
-        "metadata": {
-            "resourceVersion": "102",
-            "annotations": {
-                OURS: json.dumps(
-                    {
-                        "policy": "flux-system/p",
-                        "reason": "no window is open",
-                        "since": None,
-                        "until": None,
-                    }
-                )
-            },
-        },
+        "metadata": {"resourceVersion": "102", "annotations": {OURS: text}},
         "spec": {"suspend": True},
     }
-
-
-def test_the_version_that_a_target_names(api: Api, run_once: RunOnce) -> None:
-    """No discovery where it is not needed."""
-    assert run_once(SHUT._replace(targets=(APPS._replace(version="v1"),)))
-    assert f"GET /apis/{GROUP}" not in api.asked
 
 
 def test_a_conflict_is_routine(api: Api, run_once: RunOnce) -> None:
@@ -177,53 +163,52 @@ def test_a_patch_that_is_refused(api: Api, run_once: RunOnce, code: int, tries: 
     assert state(api, "infra") == (True, {OURS})
 
 
-def test_a_person_suspends_in_between(api: Api, run_once: RunOnce) -> None:
-    """After the conflict the object is judged anew: it is left alone."""
-    api.fault("PATCH", "apps", edited("apps", {"spec": {"suspend": True}}))
-    assert run_once(SHUT)
-    assert state(api, "apps") == (True, set())
+@pytest.mark.parametrize(
+    ("policies", "change", "notes"),
+    [
+        ((ALWAYS, SHUT), {"spec": {"suspend": True}}, set()),
+        ((SHUT, ALWAYS), {"metadata": {"annotations": {HOLD: "ann"}}}, {OURS, HOLD}),
+    ],
+    ids=["suspends it", "holds it"],
+)
+def test_a_person_comes_in_between(
+    api: Api,
+    run_once: RunOnce,
+    policies: tuple[Timetable, Timetable],
+    change: dict[str, object],
+    notes: set[str],
+) -> None:
+    """After the conflict the object is judged anew: it is left as it is."""
+    run_once(policies[0])
+    api.fault("PATCH", "apps", edited("apps", change))
+    assert run_once(policies[1])
+    assert state(api, "apps") == (True, notes)
 
 
-def test_a_hold_comes_in_between(api: Api, run_once: RunOnce) -> None:
-    """A target that is held while it is about to be opened stays shut."""
-    run_once(SHUT)
-    api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {HOLD: "ann"}}}))
-    assert run_once(ALWAYS)
-    assert state(api, "apps") == (True, {OURS, HOLD})
-
-
-@pytest.mark.parametrize("fault", [status(403), status(404)])
+@pytest.mark.parametrize("fault", [(403, "not permitted yet: 403 "), (404, "404 to ")])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_faults_of_one_target(
     api: Api,
     run_once: RunOnce,
     capsys: pytest.CaptureFixture[str],
     method: str,
-    fault: Callable[..., bool],
+    fault: tuple[int, str],
 ) -> None:
-    """It is named, the other is closed all the same, and the next run heals it."""
-    api.fault(method, "infra", fault)
+    """It is named, the other is closed all the same, and the next run heals it.
+
+    On a new cluster a namespace has no Role yet.
+    """
+    code, words = fault
+    api.fault(method, "infra", status(code))
     assert not run_once(SHUT)
     assert state(api, "apps") == (True, {OURS})
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == [
-        "Kustomization flux-system/infra"
-    ]
-    assert run_once(SHUT)
-    assert state(api, "infra") == (True, {OURS})
-
-
-@pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_target_that_is_not_permitted_yet(
-    api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str], method: str
-) -> None:
-    """As on a new cluster, where its namespace has no Role yet: that is said, of it alone."""
-    api.fault(method, "infra", status(403))
-    assert not run_once(SHUT)
     log = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert log[-1]["failed"] == ["Kustomization flux-system/infra"]
     (said,) = [line for line in log if "error" in line]
     assert said["target"] == "Kustomization flux-system/infra"
-    assert said["error"].startswith("not permitted yet: 403 ")
-    assert state(api, "apps") == (True, {OURS})
+    assert said["error"].startswith(words)
+    assert run_once(SHUT)
+    assert state(api, "infra") == (True, {OURS})
 
 
 def test_no_line_of_the_log_is_long(
@@ -458,22 +443,13 @@ def test_run_outside_the_table(run: Run, instant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [
-        json.dumps(
-            dump(ALWAYS) | {"days": {"2024-11-01": "A", "2024-12-01": ""}, "patterns": {"A": []}}
-        ),
-        json.dumps(dump(ALWAYS) | {"formatVersion": 3}),
-        json.dumps(dump(ALWAYS) | {"patterns": {"A": ["all day"]}}),
-        json.dumps(dump(ALWAYS) | {"patterns": {}}),
-        json.dumps(dump(ALWAYS) | {"freezes": {}}),
-        json.dumps({key: value for key, value in dump(ALWAYS).items() if key != "policy"}),
-    ],
+    "changed",
+    [{"formatVersion": 3}, {"freezes": {}}, {"days": {"2020-01-01": ".", "2020-02-01": ""}}],
 )
-def test_run_without_a_decision(api: Api, run: Run, broken: str) -> None:
+def test_run_without_a_decision(api: Api, run: Run, changed: dict[str, object]) -> None:
     """Never opens, closes what it can name, exits 1."""
     api.add("infra", {"suspend": True}, annotations={OURS: ANNOTATION})
-    code, log = run(broken)
+    code, log = run(json.dumps(dump(ALWAYS) | changed))
     assert code == 1
     assert str(log[0]["reason"]).startswith("cannot be decided")
     assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]

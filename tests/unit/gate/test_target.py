@@ -65,16 +65,16 @@ def found(
     applied: bool = True,
 ) -> object:
     """An object as the API gives it."""
+    created = (NOW - age).strftime("%Y-%m-%dT%H:%M:%SZ")
+    annotations = {"team": "blue", **notes}
     return {
         "metadata": {
             "resourceVersion": "7",
-            "creationTimestamp": (NOW - age).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "annotations": {"team": "blue", **notes},
+            "creationTimestamp": created,
+            "annotations": annotations,
         },
         "spec": {} if suspended is None else {"suspend": suspended},
-        "status": {"history": [{"digest": "sha256:1"}]}
-        if applied
-        else {"history": [], "conditions": []},
+        "status": {"history": [{"digest": "sha256:1"}] if applied else [], "conditions": []},
     }
 
 
@@ -86,43 +86,25 @@ def due(
     return change.patch, change.words
 
 
-def patch(
-    annotations: Annotations,
-    suspend: bool | None = None,  # noqa: FBT001
-) -> dict[str, object]:
+def patch(annotations: Annotations, *, suspend: bool | None = None) -> dict[str, object]:
     """The patch that is expected: nothing but what differs."""
-    metadata = (
-        {"resourceVersion": "7", "annotations": annotations}
-        if annotations
-        else {"resourceVersion": "7"}
-    )
-    return (
-        {"metadata": metadata}
-        if suspend is None
-        else {"metadata": metadata, "spec": {"suspend": suspend}}
-    )
+    noted: dict[str, object] = {"annotations": annotations} if annotations else {}
+    spec: dict[str, object] = {} if suspend is None else {"spec": {"suspend": suspend}}
+    return {"metadata": {"resourceVersion": "7"} | noted} | spec
+
+
+RESUMED = ": a person had resumed it"
+SHUTS = patch({**ANNOTATED}, suspend=True)
 
 
 @pytest.mark.parametrize(
     ("decision", "suspended", "notes", "want", "words"),
     [
-        (CLOSED, None, {}, patch({**ANNOTATED}, suspend=True), "closed"),
-        (CLOSED, False, {}, patch({**ANNOTATED}, suspend=True), "closed"),
-        (
-            CLOSED,
-            False,
-            ANNOTATED,
-            patch({}, suspend=True),
-            "closed again: a person had resumed it",
-        ),
-        (
-            CLOSED,
-            False,
-            STALE,
-            patch({**ANNOTATED}, suspend=True),
-            "closed again: a person had resumed it",
-        ),
-        (CLOSED, False, HELD, patch({**ANNOTATED}, suspend=True), "closed"),
+        (CLOSED, None, {}, SHUTS, "closed"),
+        (CLOSED, False, {}, SHUTS, "closed"),
+        (CLOSED, False, ANNOTATED, patch({}, suspend=True), f"closed again{RESUMED}"),
+        (CLOSED, False, STALE, SHUTS, f"closed again{RESUMED}"),
+        (CLOSED, False, HELD, SHUTS, "closed"),
         (CLOSED, False, THEIRS, patch({**ANNOTATED, OTHER: None}, suspend=True), "closed"),
         (CLOSED, True, ANNOTATED, {}, ""),
         (CLOSED, True, STALE, patch({**ANNOTATED}), "annotation updated"),
@@ -133,14 +115,8 @@ def patch(
         (CLOSED, True, HELD, {}, "left closed by a person"),
         (OPEN, None, {}, {}, ""),
         (OPEN, False, {}, {}, ""),
-        (
-            OPEN,
-            False,
-            ANNOTATED,
-            patch({OURS: None}),
-            "annotation updated: a person had resumed it",
-        ),
-        (OPEN, False, OLD, patch({FORMER: None}), "annotation updated: a person had resumed it"),
+        (OPEN, False, ANNOTATED, patch({OURS: None}), f"annotation updated{RESUMED}"),
+        (OPEN, False, OLD, patch({FORMER: None}), f"annotation updated{RESUMED}"),
         (OPEN, False, THEIRS, {}, ""),
         (OPEN, True, ANNOTATED, patch({OURS: None}, suspend=False), "opened"),
         (OPEN, True, OLD, patch({FORMER: None}, suspend=False), "opened"),
@@ -164,71 +140,31 @@ def test_whose_suspension_it_is(
 
 ADOPTS = POLICY._replace(adopt_until=NOW + timedelta(days=1))
 WAITS = POLICY._replace(first_apply="Wait")
+BERLIN = zoned.moved(POLICY, "Europe/Berlin")
+UP, LEFT = (BERLIN._replace(adopt_until=datetime(2026, 11, 20, 13, of)) for of in (0, 1))
+SUSPENDED, OPENS = found({}, suspended=True), patch({}, suspend=False)
+NEW = found({}, suspended=True, applied=False)
 
 
 @pytest.mark.parametrize(
     ("reason", "policy", "decision", "live", "want"),
     [
-        (
-            "unannotated counts as ours: opened",
-            ADOPTS,
-            OPEN,
-            found({}, suspended=True),
-            patch({}, suspend=False),
-        ),
-        (
-            "unannotated counts as ours: annotated",
-            ADOPTS,
-            CLOSED,
-            found({}, suspended=True),
-            patch({**ANNOTATED}),
-        ),
-        (
-            "an annotation is no unannotated suspension",
-            ADOPTS,
-            OPEN,
-            found(THEIRS, suspended=True),
-            {},
-        ),
+        ("unannotated counts as ours: opened", ADOPTS, OPEN, SUSPENDED, OPENS),
+        ("unannotated counts as ours: annotated", ADOPTS, CLOSED, SUSPENDED, patch({**ANNOTATED})),
+        ("an annotation is no such", ADOPTS, OPEN, found(THEIRS, suspended=True), {}),
         ("a hold outranks adoption", ADOPTS, OPEN, found(HELD, suspended=True), {}),
-        ("the time is up", POLICY._replace(adopt_until=NOW), OPEN, found({}, suspended=True), {}),
-        (
-            "the wall clock says the time is up",
-            zoned.moved(POLICY, "Europe/Berlin")._replace(adopt_until=datetime(2026, 11, 20, 13)),
-            OPEN,
-            found({}, suspended=True),
-            {},
-        ),
-        (
-            "the wall clock says there is a minute left",
-            zoned.moved(POLICY, "Europe/Berlin")._replace(
-                adopt_until=datetime(2026, 11, 20, 13, 1)
-            ),
-            OPEN,
-            found({}, suspended=True),
-            patch({}, suspend=False),
-        ),
-        (
-            "Wait, not applied: opened",
-            WAITS,
-            OPEN,
-            found({}, suspended=True, applied=False),
-            patch({}, suspend=False),
-        ),
-        (
-            "Wait, not applied: annotated",
-            WAITS,
-            CLOSED,
-            found({}, suspended=True, applied=False),
-            patch({**ANNOTATED}),
-        ),
-        ("Wait, applied: a person's", WAITS, OPEN, found({}, suspended=True), {}),
+        ("the time is up", POLICY._replace(adopt_until=NOW), OPEN, SUSPENDED, {}),
+        ("the wall clock says the time is up", UP, OPEN, SUSPENDED, {}),
+        ("the wall clock says there is a minute left", LEFT, OPEN, SUSPENDED, OPENS),
+        ("Wait, not applied: opened", WAITS, OPEN, NEW, OPENS),
+        ("Wait, not applied: annotated", WAITS, CLOSED, NEW, patch({**ANNOTATED})),
+        ("Wait, applied: a person's", WAITS, OPEN, SUSPENDED, {}),
         (
             "Wait does not hold open",
             WAITS,
             CLOSED,
             found({}, suspended=False, applied=False, age=timedelta(0)),
-            patch({**ANNOTATED}, suspend=True),
+            SHUTS,
         ),
     ],
 )
@@ -239,71 +175,52 @@ def test_what_counts_as_ours(
     assert due(policy, APPS, live, decision, NOW)[0] == want, reason
 
 
-YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
+YOUNG, OLDER, UNBORN = timedelta(minutes=59), timedelta(hours=1), timedelta(seconds=-1)
 
 
 @pytest.mark.parametrize(
-    ("reason", "target", "live", "want"),
+    ("reason", "notes", "suspended", "age", "want"),
     [
-        (
-            "open until it was applied",
-            APPS,
-            found({}, suspended=False, applied=False, age=YOUNG),
-            {},
-        ),
-        (
-            "created this moment",
-            APPS,
-            found({}, suspended=False, applied=False, age=timedelta(0)),
-            {},
-        ),
-        (
-            "yet to be created, so it has no such time",
-            APPS,
-            found({}, suspended=False, applied=False, age=timedelta(seconds=-1)),
-            patch({**ANNOTATED}, suspend=True),
-        ),
-        (
-            "for an hour",
-            APPS,
-            found({}, suspended=False, applied=False, age=OLDER),
-            patch({**ANNOTATED}, suspend=True),
-        ),
-        (
-            "applied",
-            APPS,
-            found({}, suspended=False, age=YOUNG),
-            patch({**ANNOTATED}, suspend=True),
-        ),
-        (
-            "a person's suspension stays",
-            APPS,
-            found({}, suspended=True, applied=False, age=YOUNG),
-            {},
-        ),
-        (
-            "our own is lifted",
-            APPS,
-            found(ANNOTATED, suspended=True, applied=False, age=YOUNG),
-            patch({OURS: None}, suspend=False),
-        ),
-        (
-            "a hold keeps shut",
-            APPS,
-            found(ANNOTATED | HELD, suspended=True, applied=False, age=YOUNG),
-            {},
-        ),
-        (
-            "a kind that does not say",
-            APPS._replace(applied=()),
-            found({}, suspended=False, applied=False, age=YOUNG),
-            patch({**ANNOTATED}, suspend=True),
-        ),
+        ("open until it was applied", {}, False, YOUNG, {}),
+        ("created this moment", {}, False, timedelta(0), {}),
+        ("yet to be created, so it has no such time", {}, False, UNBORN, SHUTS),
+        ("for an hour", {}, False, OLDER, SHUTS),
+        ("a person's suspension stays", {}, True, YOUNG, {}),
+        ("our own is lifted", ANNOTATED, True, YOUNG, patch({OURS: None}, suspend=False)),
+        ("a hold keeps shut", ANNOTATED | HELD, True, YOUNG, {}),
     ],
 )
-def test_first_apply(reason: str, target: Target, live: object, want: dict[str, object]) -> None:
-    """A new cluster can start, whatever the decision says."""
-    assert due(POLICY, target, live, CLOSED, NOW)[0] == want, reason
+def test_first_apply(
+    reason: str, notes: Notes, age: timedelta, want: dict[str, object], *, suspended: bool
+) -> None:
+    """A new cluster can start, whatever the decision says; what was applied is closed."""
+    live = found(notes, suspended=suspended, applied=False, age=age)
+    assert due(POLICY, APPS, live, CLOSED, NOW)[0] == want, reason
+    applied = found({}, suspended=False, age=age)
+    assert due(POLICY, APPS, applied, CLOSED, NOW)[0] == SHUTS
+    says_nothing = found({}, suspended=False, applied=False, age=age)
+    assert due(POLICY, APPS._replace(applied=()), says_nothing, CLOSED, NOW)[0] == SHUTS
+
+
+@pytest.mark.parametrize(
+    "created",
+    [
+        "2099-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-23:59",
+        "0001-01-01T00:00:00+23:59",
+        "2026-11-20T11:30:00",
+        "2026-11-20",
+        "soon",
+        1_763_638_200,
+        None,
+        [],
+    ],
+)
+def test_what_is_not_young(created: object) -> None:
+    """Whatever else stands in place of when a target was created."""
+    live = found({}, suspended=False, applied=False)
+    live["metadata"]["creationTimestamp"] = created  # type: ignore[index]
+    assert due(POLICY, APPS, live, CLOSED, NOW)[0] == SHUTS
 
 
 def test_a_released_target_is_only_opened() -> None:
@@ -321,13 +238,6 @@ def test_another_field() -> None:
     deep = APPS._replace(field=("spec", "sync", "paused"))
     live = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
     assert dig(due(POLICY, deep, live, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
-
-
-def test_keys_of_annotations_are_names() -> None:
-    """The annotation's name is API: a hash of `namespace/name`."""
-    assert (
-        annotation("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
-    )
 
 
 @pytest.mark.parametrize(
