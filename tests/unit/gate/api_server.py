@@ -67,7 +67,6 @@ class Api:
         by: str | None = None,
         **more: object,
     ) -> None:
-        """Put the Kustomization `name` there."""
         metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
         by = by or self.writer
@@ -82,7 +81,6 @@ class Api:
         )
 
     def object(self, name: str) -> Json:
-        """Give the Kustomization `name` as it is."""
         return self.objects[path_of(name)]
 
     def store(self, path: str, live: Json) -> Json:
@@ -113,11 +111,9 @@ class Api:
         self.faults.setdefault((method, name), []).extend(faults)
 
     def jobs(self) -> list[str]:
-        """Name, in order, the Jobs that were created."""
         return [path.rpartition("/")[2] for path in self.objects if "/jobs/" in path]
 
     def end(self, name: str, kind: str) -> None:
-        """Let a Job end as `Complete` or `Failed`."""
         path = next(path for path in self.objects if path.endswith(f"/jobs/{name}"))
         said = {
             "type": kind,
@@ -128,7 +124,6 @@ class Api:
         self.store(path, {**self.objects[path], "status": {"conditions": [said]}})
 
     def writes(self) -> list[str]:
-        """Name, in order, what was asked to be patched."""
         return [
             line.partition("?")[0].rpartition("/")[2]
             for line in self.asked
@@ -166,7 +161,6 @@ class Memory:
 
 
 def kustomization(name: str, version: str | None = None) -> Target:
-    """Give a Kustomization as the compiler names it."""
     return Target(
         group=GROUP,
         version=version,
@@ -186,7 +180,6 @@ def closed_by(policy: str, **more: object) -> str:
 
 
 def path_of(name: str) -> str:
-    """Give the path of a Kustomization in the namespace of Flux."""
     return f"/apis/{GROUP}/v1/namespaces/flux-system/kustomizations/{name}"
 
 
@@ -198,28 +191,22 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # an answer in one piece: no waiting for acknowledgements
 
     def setup(self) -> None:
-        """Count connections."""
         super().setup()
         self.api.connections += 1
 
     def date_time_string(self, _: float | None = None) -> str:
-        """Give the server's own time in `Date`."""
         return format_datetime(datetime.now(UTC) + self.api.ahead, usegmt=True)
 
     def do_GET(self) -> None:
-        """Answer an object or the versions of a group."""
         self._answer(None)
 
     def do_POST(self) -> None:
-        """Create an object, unless there is one of its name."""
         self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def do_PATCH(self) -> None:
-        """Merge a patch, if it was made for the present version."""
         self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def reply(self, status: int, answer: Json) -> None:
-        """Send a JSON answer."""
         content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -228,7 +215,6 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def refuse(self, status: int, message: str) -> None:
-        """Send a `Status`, as for every refusal."""
         self.reply(
             status, {"kind": "Status", "status": "Failure", "message": message, "code": status}
         )
@@ -306,7 +292,6 @@ def managed(manager: str, fields: Json, operation: str = "Update") -> Json:
 
 
 def _keys(fields: Json) -> Json:
-    """Name fields as FieldsV1 does."""
     return {
         f"f:{key}": _keys(value) if isinstance(value, dict) else {} for key, value in fields.items()
     }
@@ -336,19 +321,16 @@ def _owned(live: Json, patch: Json, by: str) -> Json:
 
 
 def dig_dict(live: Json, key: str) -> Json:
-    """Give a map in a map, empty where there is none."""
     found = live.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def _nulls(patch: Json) -> Json:
-    """Name the annotations that a patch removes."""
     annotations = dig_dict(dig_dict(patch, "metadata"), "annotations")
     return {key: "removed" for key, value in annotations.items() if value is None}
 
 
 def _changed(patch: Json, live: Json) -> Json:
-    """Give what of a patch is not so already."""
     changed: Json = {}
     for key, value in patch.items():
         if isinstance(value, dict):
@@ -359,7 +341,6 @@ def _changed(patch: Json, live: Json) -> Json:
 
 
 def _without(fields: Json, gone: Json) -> Json:
-    """Give the fields of an entry but for some that are another's now."""
     left: Json = {}
     for key, inner in fields.items():
         assert isinstance(inner, dict)
@@ -377,7 +358,6 @@ def _version(live: Json) -> object:
 
 
 def _merged(live: Json, patch: Json) -> Json:
-    """Merge as RFC 7386 says."""
     merged = dict(live)
     for key, value in patch.items():
         old = merged.get(key)
@@ -391,8 +371,6 @@ def _merged(live: Json, patch: Json) -> Json:
 
 
 def status(code: int, message: str = "refused") -> Fault:
-    """Refuse with this status."""
-
     def answer(handler: Handler) -> bool:
         handler.refuse(code, message)
         return True
@@ -401,8 +379,6 @@ def status(code: int, message: str = "refused") -> Fault:
 
 
 def busy(retry_after: str, code: int = 429) -> Fault:
-    """Ask to come again later."""
-
     def answer(handler: Handler) -> bool:
         handler.send_response(code)
         handler.send_header("Retry-After", retry_after)
@@ -459,8 +435,6 @@ def edited(name: str, change: Json) -> Fault:
 
 
 def slow(seconds: float) -> Fault:
-    """Answer late."""
-
     def wait(_: Handler) -> bool:
         time.sleep(seconds)
         return False
@@ -469,19 +443,15 @@ def slow(seconds: float) -> Fault:
 
 
 def dropped(handler: Handler) -> bool:
-    """Close the connection without an answer."""
     handler.close_connection = True
     return True
 
 
 def said(answer: object) -> Fault:
-    """Answer with any JSON."""
     return body(json.dumps(answer).encode())
 
 
 def body(content: bytes, content_type: str = "application/json", code: int = 200) -> Fault:
-    """Answer with any bytes."""
-
     def answer(handler: Handler) -> bool:
         handler.send_response(code)
         handler.send_header("Content-Type", content_type)

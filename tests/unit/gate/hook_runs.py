@@ -42,7 +42,6 @@ BOTH = POLICY._replace(targets=(APPS, INFRA))
 
 
 def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this") -> str:
-    """The hooks' file, with hooks of these kinds."""
     slugs = {
         "beforeOpen": "p-before-open",
         "rollback": "p-rollback",
@@ -68,7 +67,6 @@ BY_HAND = POLICY._replace(state="Closed")
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds, while runs go on in other threads."""
     end = monotonic() + 10
     while not holds():
         assert monotonic() < end
@@ -82,7 +80,6 @@ class Clock:
         self.time = time
 
     def __call__(self) -> datetime:
-        """Return the time."""
         return self.time
 
     def at(self, time: datetime) -> Fault:
@@ -164,7 +161,6 @@ class Lab:
         self.api.asked.clear()
 
     def open(self, name: str = "apps") -> bool:
-        """Whether a target is not suspended."""
         return dig(self.api.object(name), "spec", "suspend") is not True
 
     def stage(self) -> object:
@@ -189,11 +185,9 @@ class Lab:
         return ["-".join(name.split("-")[1:-2]) for name in self.api.jobs()]
 
     def posts(self) -> int:
-        """How many Jobs the program asked for."""
         return self.api.asked.count(f"POST {JOBS}")
 
     def notes(self, name: str = "apps") -> dict[str, object]:
-        """The annotations of a target."""
         notes = dig(self.api.object(name), "metadata", "annotations")
         assert isinstance(notes, dict)
         return notes

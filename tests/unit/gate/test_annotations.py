@@ -50,8 +50,6 @@ FLUX, GATE = "kustomize-controller", "krm-windows"
 
 @pytest.fixture
 def run_once(port: int, account: Path) -> RunOnce:
-    """One run at eleven."""
-
     def once(timetable: Timetable, around: RunOnce = Gate.run) -> bool:
         gate = Gate(shipped(timetable), partial(decide, timetable), lambda: NOON - HOUR, dict)
         return around(gate, Cluster("127.0.0.1", str(port), account), allow_missing=False)
@@ -60,7 +58,6 @@ def run_once(port: int, account: Path) -> RunOnce:
 
 
 def suspended(api: Api) -> object:
-    """What the field holds."""
     return dig(api.object("apps"), "spec", "suspend")
 
 
@@ -76,7 +73,6 @@ def put(api: Api, annotations: Json, *, entries: list[Json] | None) -> None:
 def wrote(
     manager: str, *annotations: str, suspend: bool = False, operation: str = "Update"
 ) -> Json:
-    """Record that a manager wrote some annotations, and the suspend field."""
     fields: Json = {"metadata": {"annotations": dict.fromkeys(annotations, "")}}
     return managed(manager, fields | ({"spec": {"suspend": True}} if suspend else {}), operation)
 

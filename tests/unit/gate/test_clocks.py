@@ -53,7 +53,6 @@ class Node:
         timetable: Timetable = POLICY,
         around: Callable[..., bool] = Gate.run,
     ) -> bool:
-        """Run once."""
         self.api.ahead = -ahead
         gate = Gate(
             shipped(timetable),
@@ -74,13 +73,11 @@ class Node:
         )
 
     def suspended(self) -> bool:
-        """Whether the target is."""
         return dig(self.api.object("apps"), "spec", "suspend") is True
 
 
 @pytest.fixture
 def node(api: Api, port: int, account: Path) -> Node:
-    """A node, and an API server with a target."""
     return Node(api, port, account)
 
 

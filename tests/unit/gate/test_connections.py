@@ -48,14 +48,11 @@ RunOnce = Callable[..., bool]
 
 @pytest.fixture
 def cluster(port: int, account: Path) -> Cluster:
-    """The API server."""
     return Cluster("127.0.0.1", str(port), account, 5)
 
 
 @pytest.fixture
 def run_once(cluster: Cluster) -> RunOnce:
-    """One run; what it logs is added to a list."""
-
     def once(timetable: Timetable, log: list[dict[str, object]] | None = None) -> bool:
         keep = (lambda **line: log.append(line)) if log is not None else dict
         gate = Gate(shipped(timetable), partial(decide, timetable), lambda: NOON, keep)
@@ -128,7 +125,6 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
 
 
 def wait_for_the_end(api: Api) -> None:
-    """Give what the server has closed the time to be read as closed."""
     assert api.connections
     sleep(0.3)
 

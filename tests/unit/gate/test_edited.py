@@ -83,7 +83,6 @@ class World:
     """What was opened with something to apply, and no hook before."""
 
     def __post_init__(self) -> None:
-        """Begin open and reconciled."""
         source = {"kind": "GitRepository", "name": "f"}
         spec: Json = {"sourceRef": source, "edits": 0}
         if self.kind == "HelmRelease":
@@ -110,24 +109,20 @@ class World:
 
     @property
     def target(self) -> Target:
-        """The target, as the compiler names it."""
         if self.kind == "HelmRelease":
             return RELEASE
         return APPS
 
     @property
     def name(self) -> str:
-        """Its key in the memory of the cluster."""
         return str(self.target)
 
     @property
     def live(self) -> Json:
-        """Its object, as it is now."""
         return self.api.objects[self.name]
 
     @property
     def jobs(self) -> int:
-        """How many hooks ran."""
         return len(self.api.jobs())
 
     # The controller.
@@ -150,7 +145,6 @@ class World:
         self._ends("True", lastAppliedRevision=REVISION, history=[self._snapshot()])
 
     def fails(self) -> None:
-        """Let a reconcile end badly, when any part may have been applied."""
         self._ends("False")
 
     def _ends(self, ready: str, **status: object) -> None:
@@ -182,13 +176,11 @@ class World:
     # People.
 
     def edits(self, **more: object) -> None:
-        """Change what is applied."""
         edits = dig(self.live, "spec", "edits")
         assert isinstance(edits, int)
         self._patch({"spec": {"edits": edits + 1, **more}})
 
     def resumes(self) -> None:
-        """Lift the suspension, and leave the rest."""
         self._patch({"spec": {"suspend": False}})
 
     def suspends(self) -> None:
@@ -210,11 +202,9 @@ class World:
     # The gate.
 
     def closes(self) -> None:
-        """Let the gate run before the next window, or again after the last."""
         self.run(self._time(is_open=False))
 
     def opens(self) -> None:
-        """Let the gate run in the next window."""
         self.run(self._time(is_open=True))
 
     def _time(self, *, is_open: bool) -> datetime:
@@ -256,12 +246,10 @@ class World:
         return repr((objects, self.reconciles, self.applied, self.runs, self.unhooked))
 
     def waits(self) -> bool:
-        """Whether the target would apply something else than was applied last."""
         return dig(self.live, "spec", "edits") != self.applied.get("edits")
 
 
 def dict_of(found: object) -> Json:
-    """Take what is a map, or an empty one."""
     return found if isinstance(found, dict) else {}
 
 
@@ -269,7 +257,6 @@ KINDS = pytest.mark.parametrize("kind", ["Kustomization", "HelmRelease"])
 
 
 def story(world: World, *steps: str) -> World:
-    """Take steps, one after the other."""
     for step in steps:
         getattr(world, step)()
     return world

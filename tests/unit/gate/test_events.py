@@ -5,68 +5,60 @@ One for each change, and one for what every run leaves alone.
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 import zoned
-from api_server import GROUP, Api, Fault, Handler, closed_by, dropped, status
+from api_server import GROUP, Api, Fault, Handler, closed_by, dropped, kustomization, status
+from hook_runs import HOUR, NOON, NOTE, Clock, file
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Decision, Target
+from krm_windows.gate.timetable import Decision
 from krm_windows.plan.timetable import shipped
 from krm_windows.schedule.timeline import decide
-from krm_windows.schedule.timetable import Kind, Rule
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
-ANNOTATION, THEIRS = (
-    closed_by("flux-system/p"),
-    {annotation("flux-system/other"): closed_by("flux-system/other")},
-)
-APPS = Target(
-    group=GROUP,
-    version="v1",
-    resource="kustomizations",
-    kind="Kustomization",
-    namespace="flux-system",
-    name="apps",
-)
+APPS = kustomization("apps", "v1")
 POLICY = zoned.timetable(
     policy="flux-system/p",
     time_zone="Europe/Berlin",
-    targets=(APPS,),
+    targets=(APPS._replace(applied=()),),
     windows=(
         Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),
         Rule(Kind.WINDOW, "next", NOON + 20 * HOUR, NOON + 24 * HOUR),
     ),
 )
+FAILED = Decision(open=False, reason="a hook failed")
+SHUT_BY = "closed, by flux-system/p until Sat 2026-11-21 08:00 UTC: no window is open"
 RunOnce = Callable[..., bool]
 
 
 @pytest.fixture
 def run_once(api: Api, port: int, account: Path) -> RunOnce:
-    """One run, with Events, at an hour; in its log one line is one record."""
+    """One run, with Events, at an hour or by a clock; in its log one line is one record."""
 
     def once(
-        now: datetime, around: Callable[..., bool] = Gate.run, log: Callable[..., None] = dict
+        now: datetime | Clock,
+        around: Callable[..., bool] = Gate.run,
+        log: Callable[..., None] = dict,
+        policy: Timetable = POLICY,
     ) -> bool:
-        gate = Gate(shipped(POLICY), partial(decide, POLICY), lambda: now, log, files=account)
-        return events.run(
-            gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
-        )
+        clock = now if isinstance(now, Clock) else Clock(now)
+        gate = Gate(shipped(policy), partial(decide, policy), clock, log, files=account)
+        cluster = Cluster("127.0.0.1", str(port), account, 5)
+        return events.run(gate, cluster, allow_missing=False, around=around)
 
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     return once
 
 
 def recorded(api: Api) -> list[tuple[object, ...]]:
-    """Type, reason and message of each Event, in order."""
     found = [live for path, live in api.objects.items() if "/events/" in path]
     return [(event["type"], event["reason"], event["message"]) for event in found]
 
@@ -75,12 +67,11 @@ def test_every_change_has_an_event(api: Api, run_once: RunOnce) -> None:
     """By which policy, until when, and why; a run that changes nothing writes none."""
     for now in (NOON, NOON, NOON - HOUR, NOON - HOUR, NOON):
         assert run_once(now)
-    closed = "closed, by flux-system/p until Sat 2026-11-21 08:00 UTC: no window is open"
     opened = "opened, by flux-system/p until Fri 2026-11-20 12:00 UTC: windows.morning"
     assert recorded(api) == [
-        ("Normal", "WindowClosed", closed),
+        ("Normal", "WindowClosed", SHUT_BY),
         ("Normal", "WindowOpened", opened),
-        ("Normal", "WindowClosed", closed),
+        ("Normal", "WindowClosed", SHUT_BY),
     ]
 
 
@@ -152,12 +143,8 @@ def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce, account: Path) 
     """On every target, once, with the Job's name and what it says."""
     run_once(NOON - 5 * HOUR)
     api.ends["p-before"] = "Failed"
-    (account / "hooks.json").write_text(
-        '{"namespace": "line", "note": "p-hooks", "hooks": {"beforeOpen": '
-        '{"name": "p-before-open", "seconds": 5, "aborts": true, "metadata": {}, "spec": {}}}}'
-    )
-    note = {"metadata": {"name": "p-hooks"}}
-    api.store("/api/v1/namespaces/flux-system/configmaps/p-hooks", note)
+    (account / "hooks.json").write_text(file("beforeOpen"))
+    api.store(NOTE, {"metadata": {"name": "p-hooks"}})
     around = partial(hooks.run, pause=0.01)
     assert not run_once(NOON - HOUR, around)
     assert not run_once(NOON - HOUR, around)
@@ -166,86 +153,61 @@ def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce, account: Path) 
         ("Normal", "WindowClosed"),
         ("Warning", "WindowHookFailed"),
     ]
-    assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(
-        recorded(api)[1][2]
+    assert (
+        f"hooks.beforeOpen failed: Job maintenance/{job}: BackoffLimitExceeded: it said no"
+        in str(recorded(api)[1][2])
     )
 
 
-def test_two_targets_of_one_name_have_an_event_each(api: Api, port: int, account: Path) -> None:
+def test_two_targets_of_one_name_have_an_event_each(api: Api, run_once: RunOnce) -> None:
     """A HelmRelease is often called as the Kustomization that delivers it."""
-    release = APPS._replace(
-        group="helm.toolkit.fluxcd.io",
-        version="v2",
-        resource="helmreleases",
-        kind="HelmRelease",
-    )
-    path = "/apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases/apps"
+    group = "helm.toolkit.fluxcd.io"
+    release = APPS._replace(group=group, resource="helmreleases", kind="HelmRelease")
+    path = f"/apis/{group}/v1/namespaces/flux-system/helmreleases/apps"
     api.add("apps", {"suspend": True})
-    named = {
-        "name": "apps",
-        "namespace": "flux-system",
-        "uid": "another",
-        "creationTimestamp": "2020-01-01T00:00:00Z",
-    }
+    named = {"name": "apps", "namespace": "flux-system", "uid": "another"}
     api.store(path, {"kind": "HelmRelease", "metadata": named, "spec": {"suspend": True}})
-    both = POLICY._replace(targets=(APPS, release))
-    gate = Gate(shipped(both), partial(decide, both), lambda: NOON - HOUR, dict)
-    assert events.run(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+    assert run_once(NOON - HOUR, policy=POLICY._replace(targets=(APPS, release)))
     assert [each[1] for each in recorded(api)] == ["WindowLeftToPerson"] * 2
 
 
 @pytest.mark.parametrize(
     "policy", ["flux-system/closed-on-friday", "flux-system/by a person", "opened/held:"]
 )
-def test_names_do_not_change_the_event(policy: str, api: Api, port: int, account: Path) -> None:
+def test_names_do_not_change_the_event(api: Api, run_once: RunOnce, policy: str) -> None:
     """What an Event is about is not read from the words of a run, so not from the names in them."""
-    named = POLICY._replace(policy=policy)
 
     def around(gate: Gate, *_: object, **__: object) -> bool:
         gate.log(hook="beforeOpen", job=f"line/{policy.partition('/')[2]}", failure="it said no")
         return False
 
-    api.add("apps", {})
-    gate = Gate(shipped(named), partial(decide, named), lambda: NOON, dict)
-    events.run(
-        gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
-    )
+    run_once(NOON, around, policy=POLICY._replace(policy=policy))
     assert [each[1] for each in recorded(api)] == ["WindowHookFailed"]
 
 
-def test_an_event_that_is_written_late(api: Api, port: int, account: Path) -> None:
+def test_an_event_that_is_written_late(api: Api, run_once: RunOnce) -> None:
     """A hook that takes long delays the Event only: time, end and reason are those of the deed."""
-    api.add("apps", {}, apiVersion=f"{GROUP}/v1")
-    time = [NOON]
+    clock = Clock(NOON)
 
     def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
         done = gate.run(cluster, allow_missing=allow_missing)
-        time[0] = NOON + 21 * HOUR
+        clock.time = NOON + 21 * HOUR
         return done
 
-    gate = Gate(shipped(POLICY), partial(decide, POLICY), lambda: time[0], dict)
-    assert events.run(
-        gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
-    )
-    assert (
-        recorded(api)[0][2]
-        == "closed, by flux-system/p until Sat 2026-11-21 08:00 UTC: no window is open"
-    )
+    assert run_once(clock, around)
+    assert recorded(api)[0][2] == SHUT_BY
     [event] = [live for path, live in api.objects.items() if "/events/" in path]
     assert event["firstTimestamp"] == "2026-11-20T12:00:00Z"
 
 
+def failing(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+    return replace(gate, decides=lambda _: FAILED).run(cluster, allow_missing=allow_missing)
+
+
 def test_what_a_failed_hook_closes_has_an_event(api: Api, run_once: RunOnce) -> None:
     """With the reason of its annotation, as by the calendar it would be open."""
-    failed = Decision(
-        open=False, rules=(), reason="hooks.beforeOpen failed", since=None, until=None
-    )
-
-    def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
-        return replace(gate, decides=lambda _: failed).run(cluster, allow_missing=allow_missing)
-
-    assert run_once(NOON - HOUR, around)
-    words = "closed, by flux-system/p until Fri 2026-11-20 12:00 UTC: hooks.beforeOpen failed"
+    assert run_once(NOON - HOUR, failing)
+    words = "closed, by flux-system/p until Fri 2026-11-20 12:00 UTC: a hook failed"
     assert recorded(api) == [("Normal", "WindowClosed", words)]
 
 
@@ -258,13 +220,8 @@ def test_what_a_webhook_takes_the_annotation_from(api: Api, run_once: RunOnce) -
         handler.reply(200, handler.api.store(path, shut))
         return True
 
-    failed = Decision(open=False, rules=(), reason="a hook failed", since=None, until=None)
-
-    def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
-        return replace(gate, decides=lambda _: failed).run(cluster, allow_missing=allow_missing)
-
     api.fault("PATCH", "apps", stripped)
-    assert run_once(NOON - HOUR, around)
+    assert run_once(NOON - HOUR, failing)
     by = "by flux-system/p until Fri 2026-11-20 12:00 UTC: windows.morning"
     assert recorded(api) == [
         ("Normal", "WindowClosed", f"closed, {by}"),

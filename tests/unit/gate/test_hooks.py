@@ -52,12 +52,10 @@ def lab(api: Api, port: int, account: Path) -> Lab:
 
 
 def let(lab: Lab, name: str, **status: object) -> None:
-    """Let a target have a status."""
     lab.api.store(path_of(name), {**lab.api.object(name), "status": status})
 
 
 def created(lab: Lab, name: str, at: str) -> None:
-    """Let a target be new, and never applied."""
     lab.api.add(name, {})
     lab.api.object(name)["metadata"]["creationTimestamp"] = at  # type: ignore[index]
 

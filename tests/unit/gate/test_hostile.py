@@ -33,6 +33,7 @@ from api_server import (
     status,
 )
 from effort import crossed, mostly_slow
+from hook_runs import NOTE, file
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import annotation
@@ -53,24 +54,8 @@ SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, 
 ALWAYS = SHUT._replace(outside_windows="Open")
 MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
 OURS = annotation("flux-system/p")
-NOTE = "/api/v1/namespaces/flux-system/configmaps/p-hooks"
 ANNOTATION = closed_by("flux-system/p")
-HOOK = json.dumps(
-    {
-        "namespace": "line",
-        "note": "p-hooks",
-        "hooks": {
-            kind: {
-                "name": f"p-{kind.lower()}",
-                "seconds": 1,
-                "metadata": {},
-                "spec": {},
-                "aborts": True,
-            }
-            for kind in ("beforeOpen", "afterClose")
-        },
-    }
-)
+HOOK = file("beforeOpen", "afterClose", seconds=1)
 T = TypeVar("T")
 BUSY = 20.0  # seconds that only turn a hang into a failure
 PATIENCE = 1.0  # seconds: all that an endless request gets, and enough for the others when busy
@@ -99,7 +84,6 @@ def run_once(api: Api, port: int, account: Path) -> RunOnce:
 
 
 def suspended(api: Api, name: str) -> object:
-    """What the field of a target holds."""
     return dig(api.object(name), "spec", "suspend")
 
 
@@ -154,7 +138,6 @@ def honest() -> dict[str, object]:
 
 
 def paths(live: object, above: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
-    """Give the way to everything in an object, maps and lists too."""
     yield above
     if isinstance(live, dict | list):
         for key, value in live.items() if isinstance(live, dict) else enumerate(live):
@@ -162,7 +145,6 @@ def paths(live: object, above: tuple[object, ...] = ()) -> Iterator[tuple[object
 
 
 def changed(live: object, path: tuple[object, ...], value: object) -> object:
-    """Put a value in one place."""
     if not path:
         return value
     live = deepcopy(live)
@@ -174,7 +156,6 @@ def changed(live: object, path: tuple[object, ...], value: object) -> object:
 
 
 def held(live: object, path: tuple[object, ...]) -> object:
-    """Give what is there."""
     for key in path:
         live = live[key]  # type: ignore[index]
     return live if isinstance(live, dict | list) else None
@@ -191,13 +172,11 @@ class Said(Cluster):
         self.patched: list[tuple[str, dict[str, object]]] = []
 
     def renew(self, targets: int) -> None:
-        """Take no time."""
         self._end = monotonic() + BUSY * max(1, targets)
 
     def each(
         self, targets: Sequence[Target], work: Callable[[Cluster, Target], T]
     ) -> Iterator[tuple[Target, T]]:
-        """One after the other."""
         for target in targets:
             yield target, work(self, target)
 
@@ -219,18 +198,15 @@ class Said(Cluster):
         return self.other
 
     def meta(self) -> dict[str, object]:
-        """The metadata of the other."""
         found = self.other["metadata"]
         assert isinstance(found, dict)
         return found
 
     def patched_infra(self) -> bool:
-        """Whether the odd one was asked to be changed, which it never is."""
         return any(name == "infra" for name, _ in self.patched)
 
 
 def without(live: dict[str, object], key: str) -> dict[str, object]:
-    """All but a key."""
     return {each: value for each, value in live.items() if each != key}
 
 
@@ -244,7 +220,6 @@ def other() -> dict[str, object]:
 
 
 def opened(cluster: Said) -> bool:
-    """Whether the odd one was asked to be opened."""
     return any(
         name == "infra" and dig(patch, "spec", "suspend") is False
         for name, patch in cluster.patched

@@ -95,24 +95,20 @@ def closed(api: Api) -> Api:
 
 
 def store_note(api: Api, name: str) -> None:
-    """Put the ConfigMap there in which hooks are noted."""
     api.store(f"/api/v1/namespaces/flux-system/configmaps/{name}", {"metadata": {"name": name}})
 
 
 def close(api: Api, target: str, policy: str) -> None:
-    """Put a target there that a policy has closed."""
     annotations: dict[str, object] = {annotation(policy): closed_by(policy)}
     status = {"lastAppliedRevision": "1"}
     api.add(target, {"suspend": True}, annotations=annotations, by="krm-windows", status=status)
 
 
 def suspended(api: Api, target: str = "apps") -> bool:
-    """Say whether a target is suspended."""
     return dig(api.object(target), "spec", "suspend") is True
 
 
 def asked_for(api: Api, what: str) -> bool:
-    """Say whether anything of a resource was created."""
     return any(line.startswith("POST") and f"/{what}" in line for line in api.asked)
 
 

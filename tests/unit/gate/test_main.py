@@ -26,8 +26,6 @@ MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(h
 
 
 class Program:
-    """The program with its files, called as a Job calls it."""
-
     def __init__(
         self,
         files: Path,
@@ -35,7 +33,6 @@ class Program:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """Have its files in a folder."""
         self.files = files
         self._account = account
         self._monkeypatch = monkeypatch
@@ -43,7 +40,6 @@ class Program:
         monkeypatch.setattr(program, "FILES", files)
 
     def put(self, timetable: Timetable | str) -> None:
-        """Write its timetable."""
         text = timetable if isinstance(timetable, str) else json.dumps(dump(timetable))
         (self.files / "timetable.json").write_text(text)
 
@@ -68,7 +64,6 @@ def gate(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Program:
-    """The program beside an API server."""
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(port))
     files = tmp_path / "files"
@@ -77,12 +72,10 @@ def gate(
 
 
 def suspended(api: Api) -> list[object]:
-    """Return what the two targets have in their field."""
     return [dig(api.object(name), "spec", "suspend") for name in ("infra", "apps")]
 
 
 def failures(log: list[dict[str, object]]) -> list[object]:
-    """Return what each of the runs says that has failed."""
     return [line["failed"] for line in log if "failed" in line]
 
 

@@ -50,7 +50,6 @@ class World:
     releases: bool = False
 
     def after(self, step: str) -> "World":
-        """Return the world that a step leads to."""
         action, policy = step.split()
         if action == "turn":
             return replace(self, open=self.open ^ {policy})
@@ -91,12 +90,10 @@ class World:
 
     @property
     def suspended(self) -> bool:
-        """Whether the target is suspended."""
         return json.loads(self.live)["spec"].get("suspend") is True
 
     @property
     def annotations(self) -> set[str]:
-        """The closed-by annotations that it has."""
         return set(json.loads(self.live)["metadata"].get("annotations", {}))
 
 
@@ -198,7 +195,6 @@ RunOnce = Callable[..., bool]
 
 
 def state(api: Api) -> tuple[object, set[str]]:
-    """Give whether the target is suspended, and whose annotations it has."""
     live = api.object("apps")
     annotations = dig(live, "metadata", "annotations")
     assert isinstance(annotations, dict)
@@ -257,12 +253,10 @@ class Waits:
     names: tuple[str, ...]
 
     def observe(self, names: Sequence[str], target: Target, live: object) -> Observed:
-        """Read a target."""
         del names
         return observe(target, live)
 
     def any_waits(self, gate: Gate, cluster: Cluster, targets: Sequence[Target]) -> bool:
-        """Say whether any of them has."""
         del gate, cluster
         return any(target.name in self.names for target in targets)
 

@@ -54,7 +54,6 @@ class Flux(Lab):
         ready: bool = True,
         observed: int = 4,
     ) -> None:
-        """Put a source there, with an artifact."""
         found: Json = {"observedGeneration": observed, "conditions": [READY] if ready else []}
         if revision is not None:
             found["artifact"] = {"revision": revision}
@@ -97,7 +96,6 @@ class Flux(Lab):
         spec: Json | None = None,
         chart: str = "flux-system/flux-system-app",
     ) -> None:
-        """Put a HelmRelease there that a run has closed."""
         snapshot = {"status": "deployed", "chartVersion": version}
         if digest:
             snapshot["ociDigest"] = digest
@@ -125,17 +123,14 @@ class Flux(Lab):
         )
 
     def reasons(self) -> list[str]:
-        """What was logged of what waits."""
         return [str(line["pending"]) for line in self.log if "pending" in line]
 
 
 def noting(generation: object = 8) -> str:
-    """Give an annotation that notes the generation of the close."""
     return closed_by("flux-system/p", generation=generation)
 
 
 def source_path(kind: str, name: str) -> str:
-    """Give the path of a source in the namespace of Flux."""
     plural = {
         "GitRepository": "gitrepositories",
         "OCIRepository": "ocirepositories",
@@ -282,14 +277,12 @@ def cases() -> Iterator[tuple[str, Callable[[Flux], object]]]:
 
 
 def unrecorded(flux: Flux) -> None:
-    """Let nobody be recorded as the writer of the note."""
     metadata = flux.api.object("apps")["metadata"]
     assert isinstance(metadata, dict)
     del metadata["managedFields"]
 
 
 def fault_of_source(fault: Fault) -> Callable[[Flux], object]:
-    """Let the source answer with a fault."""
     return lambda flux: flux.api.fault("GET", "fleet", fault)
 
 
@@ -347,7 +340,6 @@ CHARTS: Json = {"sourceRef": {"kind": "HelmRepository", "name": "charts"}}
 
 
 def chart(flux: Flux, revision: str = "1.0.0", **more: object) -> None:
-    """Put a HelmChart there, and the repository that it comes from."""
     flux.source("HelmChart", "flux-system-app", revision=revision, spec=CHARTS)
     flux.source("HelmRepository", "charts", revision="sha256:1", **more)  # type: ignore[arg-type]
 

@@ -23,7 +23,7 @@ from api_server import (
     GROUP,
     TLS,
     Api,
-    Handler,
+    Fault,
     busy,
     closed_by,
     dropped,
@@ -35,6 +35,7 @@ from api_server import (
     status,
     written,
 )
+from hook_runs import Clock
 
 import krm_windows.gate
 from krm_windows.gate.annotations import HOLD, annotation
@@ -86,7 +87,6 @@ def _eleven() -> datetime:
 
 
 def state(api: Api, name: str) -> tuple[object, set[str]]:
-    """Whether it is suspended, and its annotations."""
     annotations = dig(api.object(name), "metadata", "annotations")
     return dig(api.object(name), "spec", "suspend"), set(annotations) if isinstance(
         annotations, dict
@@ -281,52 +281,37 @@ def test_missing_targets(api: Api, run_once: RunOnce) -> None:
     assert run_once(SHUT._replace(targets=(APPS,), released=(INFRA,)))
 
 
-class Clock:
-    """A clock that stands still until something happens at the server."""
-
-    def __init__(self) -> None:
-        self.time = NOON - SECOND
-
-    def __call__(self) -> datetime:
-        """Return the time."""
-        return self.time
-
-    def strikes(self, _: Handler) -> bool:
-        """Let it become noon, just before a request is answered."""
-        self.time = NOON
-        return False
+def in_a_conflict(clock: Clock) -> Fault:
+    """Let somebody else be faster, as the window ends."""
+    return lambda handler: clock.at(NOON)(handler) or edited("apps", {"status": {}})(handler)
 
 
-def test_the_edge_passes_while_reading(api: Api, run_once: RunOnce) -> None:
-    """It was open when the run began: what counts is what is right when it would be written."""
+@pytest.mark.parametrize(
+    ("method", "fault", "written"),
+    [
+        ("GET", lambda clock: clock.at(NOON), [None]),
+        ("PATCH", in_a_conflict, [False, None]),
+        ("PATCH", lambda clock: clock.at(NOON), [False, True]),
+    ],
+    ids=["while reading", "in a conflict", "while writing"],
+)
+def test_the_edge_passes(
+    api: Api,
+    run_once: RunOnce,
+    method: str,
+    fault: Callable[[Clock], Fault],
+    written: list[object],
+) -> None:
+    """It was open when the run began: what counts is what is right when it would be written.
+
+    What is written as the window ends is closed again at once.
+    """
     run_once(SHUT)
-    clock = Clock()
-    api.fault("GET", "apps", clock.strikes)
+    clock = Clock(NOON - SECOND)
+    api.fault(method, "apps", fault(clock))
     assert run_once(UNTIL_NOON._replace(targets=(APPS,)), clock)
-    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [None]
-
-
-def test_the_edge_passes_in_a_conflict(api: Api, run_once: RunOnce) -> None:
-    """After a conflict it is decided again."""
-    run_once(SHUT)
-    clock = Clock()
-    api.fault(
-        "PATCH",
-        "apps",
-        lambda handler: clock.strikes(handler) or edited("apps", {"status": {}})(handler),
-    )
-    assert run_once(UNTIL_NOON._replace(targets=(APPS,)), clock)
+    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == written
     assert state(api, "apps") == (True, {OURS})
-    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, None]
-
-
-def test_the_edge_passes_while_writing(api: Api, run_once: RunOnce) -> None:
-    """The window ends while the API server takes the patch: it is closed again at once."""
-    run_once(SHUT)
-    clock = Clock()
-    api.fault("PATCH", "apps", clock.strikes)
-    assert run_once(UNTIL_NOON._replace(targets=(APPS,)), clock)
-    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -414,7 +399,6 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
 
 
 def text(timetable: Timetable) -> str:
-    """The timetable as it lies in the ConfigMap."""
     return json.dumps(dump(timetable))
 
 

@@ -64,7 +64,6 @@ def found(
     age: timedelta = timedelta(days=9),
     applied: bool = True,
 ) -> object:
-    """An object as the API gives it."""
     created = (NOW - age).strftime("%Y-%m-%dT%H:%M:%SZ")
     annotations = {"team": "blue", **notes}
     return {
@@ -81,7 +80,6 @@ def found(
 def due(
     policy: Timetable, target: Target, live: object, decision: Decision, now: datetime
 ) -> tuple[object, str]:
-    """The patch, and the words for it."""
     change = due_change(shipped(policy), target, observe(target, live), decision, now)
     return change.patch, change.words
 

@@ -48,7 +48,6 @@ class Plant(Lab):
         observed: int = 9,
         source: str = "fleet",
     ) -> None:
-        """Let Flux have applied a revision."""
         live = self.api.object(name)
         metadata = {**live["metadata"], "generation": 9}  # type: ignore[dict-item]
         spec = {**live["spec"], "sourceRef": {"kind": "GitRepository", "name": source}}  # type: ignore[dict-item]
@@ -68,7 +67,6 @@ class Plant(Lab):
         assert all(self.open(target.name) for target in timetable.targets)
 
     def messages(self, action: str) -> str:
-        """What the log says of an action."""
         found = [line for line in self.log if line.get("action") == action]
         return " ".join(str(line["message"]) for line in found)
 
@@ -381,7 +379,6 @@ def test_other_kinds_are_not_asked(plant: Plant) -> None:
 
 
 def release(version: int, chart: str) -> Json:
-    """Return the status of a HelmRelease."""
     snapshot = {"version": version, "chartVersion": chart, "status": "deployed"}
     return {
         "history": [snapshot],

@@ -90,7 +90,6 @@ class Lab:
 
     @property
     def state(self) -> tuple[bool, bool]:
-        """Say whether the target is suspended, and whether it has the policy's annotation."""
         live = self.api.objects[self.path]
         annotations = dig(live, "metadata", "annotations") or {}
         assert isinstance(annotations, dict)
