@@ -114,7 +114,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ("status policy.yaml --kubeconfig=", "must not be empty"),
         ("pending policy.yaml --base main", "--base needs --repo DIR"),
         ("pending policy.yaml --repo . --head main", "--head needs --base"),
-        ("pending policy.yaml --repo . --base main -f a", "--base does not read a cluster"),
+        ("pending policy.yaml --repo . --base main --context a", "--base does not read a cluster"),
         ("history policy.yaml --repo . --from 1969-12-31", "must be in 1970 or later"),
         ("history policy.yaml --repo . --from 0d", "got '0d'"),
         ("simulate policy.yaml --repo . --from yesterday", "must be"),

@@ -154,6 +154,7 @@ def test_renames_are_followed(past: Past, history: History) -> None:
 
 def test_every_override_with_reason_and_author(past: Past, history: History) -> None:
     asked = spec(overrides=CVE.replace("CVE-1", "CVE-1, requestedBy: Di, ticket: SEC-1"))
+    past.commit("2025-12-01T00:00Z", {PATH: OVERRIDDEN})
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     past.commit("2026-01-16T09:30Z", {PATH: asked}, who="Bo")
     past.commit("2026-01-16T10:00Z", {PATH: asked.replace("SEC-1", "SEC-2")}, who="Cy")

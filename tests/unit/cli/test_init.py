@@ -198,6 +198,8 @@ def test_another_cluster_is_not_closed_from_here(repository: Path, init: Init) -
     remote = "  kubeConfig: {secretRef: {name: spoke}}\n"
     files = {
         f"{BELOW}/spoke.yaml": kustomization("spoke", remote),
+        f"{BELOW}/config.yaml": CONFIG.replace("shop", "both"),
+        "spoke/config.yaml": CONFIG.replace("shop", "both"),
         "spoke/there.yaml": kustomization("there"),
         "there/release.yaml": RELEASE.replace("web", "far").replace("VERSION", "1.x"),
     }

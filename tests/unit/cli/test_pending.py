@@ -370,6 +370,12 @@ def test_a_policy_that_never_opens(pending: Run) -> None:
     assert said in pending("-o", "markdown", objects=WAITS).out
 
 
+def test_a_target_that_is_missing(pending: Run) -> None:
+    printed = pending(objects=(WAITS[1],)).out
+    assert "apps: unknown\n" in printed
+    assert "\n  it is missing\n" in printed
+
+
 def test_labels_that_nothing_has(pending: Run) -> None:
     Path("policy.yaml").write_text(POLICY.replace("names: [apps]", "matchLabels: {a: b}"))
     said = "no targets: no object that was read matches the policy's `matchLabels`\n"

@@ -253,6 +253,16 @@ def test_on_an_error_nothing_is_written(
     assert desk.written() == {}
 
 
+def test_classes_that_are_wrong(desk: Desk) -> None:
+    for text, rule in (
+        (CLASSES.replace("default: window", "default: windows"), "class-unknown"),
+        (f"{CLASSES}  keep: live\n", "field-value"),
+    ):
+        ended = desk.split(classes=text)
+        assert (ended.code, f"({rule})" in ended.err) == (1, True), ended.err
+    assert desk.written() == {}
+
+
 def test_it_does_not_write_where_it_reads(desk: Desk) -> None:
     """The next run would split its own output again."""
     ended = desk.split(base=".")
