@@ -23,6 +23,11 @@ def at(hour: int, minute: int = 0, *days: int) -> Recurrence:
     )
 
 
+def monthly(day: int) -> Recurrence:
+    """At eight on this day of every month."""
+    return at(8)._replace(days=frozenset({day}))
+
+
 WEEK = Rule(Kind.WINDOW, "week", at(8, 0, 1), at(17, 0, 4))
 NIGHT = Rule(Kind.WINDOW, "night", at(22, 0, 1, 2, 3, 4, 5), time(4))
 FREEZE = Rule(Kind.FREEZE, "xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end")
@@ -67,6 +72,8 @@ MORNING = (at(8, 0, 1), time(12))
         # Longer than the gap to the next: one. All begins before an end are one.
         ([(at(8, 0, 1, 2), 30 * HOUR)], ["16 08:00-18 14:00"]),
         ([(at(22, 0, 1, 2, 3), at(4, 0, 4))], ["16 22:00-19 04:00"]),
+        # Of what ends once a month, the beginning is weeks ago.
+        ([(monthly(2), at(17, 0, 5)._replace(nth=-1))], ["16 00:00-22 00:00"]),
         # It touches, overlaps, or is apart.
         ([MORNING, (at(12, 0, 1), time(14))], ["16 08:00-16 14:00"]),
         ([MORNING, (at(10, 0, 1), time(14))], ["16 08:00-16 14:00"]),
@@ -276,7 +283,7 @@ def test_a_rule_may_end_beyond_the_calendar(ends: End) -> None:
 @pytest.mark.parametrize("ends", [NEVER, NO_TIME], ids=["on no day", "at no time"])
 def test_a_window_that_nothing_ends(ends: Recurrence) -> None:
     """It is open from its first beginning on, and stays so: here since 29 February 2024."""
-    begins = at(8)._replace(days=frozenset({29}), months=frozenset({2}))
+    begins = monthly(29)._replace(months=frozenset({2}))
     assert open_intervals(windows((begins, ends)), NOV_16, 3) == ["16 00:00-19 00:00"]
     assert open_intervals(windows((NEVER, ends)), NOV_16, 3) == []
 
@@ -293,9 +300,9 @@ def test_dated_windows_that_overlap() -> None:
 
 def test_what_is_written_is_read_back() -> None:
     """With more patterns than there are letters, too: one for each day of the month and offset."""
-    monthly = [(at(8)._replace(days=frozenset({day})), (10 + day) * MINUTE) for day in range(1, 32)]
+    by_day = [(monthly(day), (10 + day) * MINUTE) for day in range(1, 32)]
     dated = (datetime(2026, 12, 24), datetime(2026, 12, 27))
-    for timetable, some in ((FROZEN, {".", "A"}), (windows(*monthly, dated), {"1", "62"})):
+    for timetable, some in ((FROZEN, {".", "A"}), (windows(*by_day, dated), {"1", "62"})):
         made = covered(timetable)
         written = rows(made)
         assert Table.parse(written["patterns"], written["days"], written["dates"]) == made.table
