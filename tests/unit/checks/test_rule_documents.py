@@ -84,7 +84,7 @@ DOCUMENTED = [rule for rule in RULES if rule not in ELSEWHERE]
 CHANGES = (rules.FORMER_NAME, rules.TARGET_DROPPED)
 AUDITED = RULES[RULES.index(rules.WINDOW_NEVER_OPENS) : RULES.index(rules.ADMISSION_DISABLED) + 1]
 STREAMS = [rule for rule in DOCUMENTED if document(rule, "fires").startswith(HEAD)]
-FROM_2027 = Scope(date(2027, 1, 1))
+FROM_2027 = Scope(date(2027, 1, 1), years=1)
 
 
 def fired(rule: Rule, name: str) -> set[str]:
