@@ -1,9 +1,9 @@
 """`make mutants`: change one operator or constant, and see whether the room's tests notice.
 
 A mutant is a copy of the repository with one such change. It is killed where one of the room's own
-tests fails, or where they do not end. What survives, and may, stands in mutants.toml with the
-reason; anything else that survives fails. A sample is taken of each target, the same each time as
-long as its code stays; `--all` takes every mutant.
+tests fails, or a law or a test of the whole function, or where they do not end. What survives, and
+may, stands in mutants.toml with the reason; anything else that survives fails. A sample is taken of
+each target, the same each time as long as its code stays; `--all` takes every mutant.
 """
 
 import argparse
@@ -32,6 +32,8 @@ TARGETS = {
     "plan/covering.py": "tests/unit/plan",
     "krm/edits.py": "tests/unit/krm",
 }
+# What looks at a policy from its text to what is open, and at all that is emitted.
+WHOLE = ["tests/property", "tests/function"]
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -124,19 +126,19 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def passes(copy: Path, room: str, mutant: Mutant, seconds: float) -> bool:
-    """Say whether all tests of the room pass.
+    """Say whether all tests pass.
 
-    Those that are named after the module come first, as they kill most mutants.
+    Those that are named after the module come first, as they kill most mutants, then the room's.
     """
     files = sorted(str(path) for path in (copy / room).glob("test_*.py"))
     named = [name for name in files if mutant.path.stem.strip("_") in Path(name).stem]
     others = [name for name in files if name not in named]
-    return all(run(copy, part, seconds) for part in (named, others) if part)
+    return all(run(copy, part, seconds) for part in (named, others, WHOLE) if part)
 
 
 def run(copy: Path, files: list[str], seconds: float | None) -> bool:
     """Run tests in the copy until one fails; say whether all passed in time."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q"]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow"]
     places = {"PYTHONPATH": str(copy), "PYTHONPYCACHEPREFIX": str(copy / ".cache/bytecode")}
     environment = {**os.environ, **places, "HYPOTHESIS_STORAGE_DIRECTORY": str(copy / ".cache/h")}
     try:
@@ -154,13 +156,13 @@ def run(copy: Path, files: list[str], seconds: float | None) -> bool:
 
 
 def survivors(copy: Path, room: str, chosen: list[Mutant]) -> Iterator[Mutant]:
-    """Yield the mutants that the room's tests do not kill.
+    """Yield the mutants that no test kills.
 
     Raises SystemExit where the tests fail without any mutant.
     """
     began = time.monotonic()
-    if not run(copy, [room], None):
-        raise SystemExit(f"{room} fails without any mutant")
+    if not run(copy, [room, *WHOLE], None):
+        raise SystemExit(f"{room}, or what looks at the whole, fails without any mutant")
     seconds = 30 + 5 * (time.monotonic() - began)
     for number, mutant in enumerate(chosen):
         place = copy / mutant.path
