@@ -67,9 +67,8 @@ def test_a_cluster_that_is_gone_goes(run: Run) -> None:
     (Path("tree/clusters/berlin") / "apps.yaml").write_text("theirs\n")
     Path("tree/clusters/dallas").mkdir()
     Path("tree/clusters/dallas/apps.yaml").write_text("theirs\n")
-    Path("policy.yaml").write_text(
-        re.sub(r"    berlin:\n.*\n", "", POLICY).replace("    chicago:", "    chemnitz:")
-    )
+    policy = re.sub(r"    berlin:\n.*\n", "", POLICY)
+    Path("policy.yaml").write_text(policy.replace("    chicago:", "    chemnitz:"))
     assert run("--check") == 1
     assert run() == 0
     assert sorted(map(str, Path("tree/clusters").glob("*/*"))) == [
@@ -107,9 +106,8 @@ def test_the_base_of_a_cluster_that_keeps_its_files_stays(
     assert Path("tree/reconciliation-window/change").exists()
     assert built(tool("kubectl"), window(Path("tree"), "berlin"))
     renamed = SECOND.replace("spec:\n", "spec:\n  formerNames: [flux-system/change]\n")
-    released = (
-        "  released: [{kind: Kustomization, names: [apps, infra]}]\n  clusters: {berlin: {}}\n"
-    )
+    released = "  released: [{kind: Kustomization, names: [apps, infra]}]\n"
+    released += "  clusters: {berlin: {}}\n"
     Path("second.yaml").write_text(renamed + released)
     assert run(policies=("second.yaml",)) == 0
     assert not Path("tree/reconciliation-window/change").exists()

@@ -7,26 +7,12 @@ from pathlib import Path
 
 import pytest
 from effort import mostly_slow
+from two_policies import policy
 
 from krm_windows.cli import main
 from krm_windows.krm import KubeObject
 
 Run = Callable[..., str]
-POLICY = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: WindowPolicy
-metadata: {{name: {name}, namespace: {namespace}}}
-spec:
-  timeZone: Europe/Berlin
-  crossNamespaceTargets: Allow
-  targets: [{{kind: Kustomization, namespace: flux-system, names: [{targets}], mustExist: false}}]
-  windows: {{week: {{opens: Mon 08:00, closes: Thu 17:00}}}}
-{more}"""
-
-
-def policy(name: str, targets: str, more: str = "", namespace: str = "flux-system") -> None:
-    text = POLICY.format(name=name, namespace=namespace, targets=targets, more=more)
-    Path(f"{name}.yaml").write_text(text)
 
 
 @pytest.fixture

@@ -6,20 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from two_policies import policy
 
 from krm_windows.cli import main
 from krm_windows.rules import TWO_POLICIES_UNCLEAR
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/rules"
-POLICY = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: WindowPolicy
-metadata: {{name: {name}, namespace: flux-system}}
-spec:
-  timeZone: Europe/Berlin
-  targets: [{{kind: Kustomization, names: [{targets}], mustExist: false}}]
-  windows: {{week: {{opens: Mon 08:00, closes: Thu 17:00}}}}
-{more}"""
 RELEASE = r"(?m)^krm-windows: .*, zone rules \S+\n"
 ONLY = "  clusters: {%s: {}}\n"
 BOTH = "  clusters: {north: {}, south: {}}\n"
@@ -28,11 +20,6 @@ SOUTH_ELSE = (
     "north: {}}\n"
 )
 Render = Callable[..., str]
-
-
-def policy(name: str, targets: str = "apps", more: str = "") -> str:
-    Path(f"{name}.yaml").write_text(POLICY.format(name=name, targets=targets, more=more))
-    return f"{name}.yaml"
 
 
 @pytest.fixture

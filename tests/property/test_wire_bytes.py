@@ -92,8 +92,6 @@ def test_items_begin_and_end_where_libyaml_sees_them(data: bytes) -> None:
 
 def test_an_item_cut_in_two_is_seen() -> None:
     cut = b'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- a: "x\n- y"\n'
-    with pytest.raises(AssertionError):
-        check_boundaries(cut)
     # Whoever looks into a half of it refuses it, and passed on the bytes are those that came.
     resources = krm.ResourceList.read(cut)
     assert written(resources) == cut

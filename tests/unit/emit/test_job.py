@@ -9,14 +9,8 @@ from krm_windows.gate.timetable import FORMAT_VERSION
 from krm_windows.plan.model import Plan
 from krm_windows.policy.model import Actuator
 
-PLAN = Plan(
-    "week",
-    "flux-system",
-    zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC"),
-    (),
-    (),
-    Actuator(),
-)
+TIMETABLE = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC")
+PLAN = Plan("week", "flux-system", TIMETABLE, (), (), Actuator())
 
 
 def job_of(plan: Plan) -> Manifest:
@@ -25,11 +19,8 @@ def job_of(plan: Plan) -> Manifest:
 
 def pods() -> list[dict]:
     """Return the spec of every Job that a policy yields, that which is applied first."""
-    items = emitted(POLICY, "Job", "CronJob")
-    return sorted(
-        (item["spec"].get("jobTemplate", item)["spec"] for item in items),
-        key=lambda spec: "activeDeadlineSeconds" in spec,
-    )
+    jobs = [*emitted(POLICY, "Job"), *emitted(POLICY, "CronJob")]
+    return [job["spec"].get("jobTemplate", job)["spec"] for job in jobs]
 
 
 @pytest.mark.parametrize("spec", pods())

@@ -70,6 +70,8 @@ def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> N
         ("a: 1\nb: 2", ("b",), "a: 1"),
         ("a: 1 # stays\nb: 2", ("b",), "a: 1 # stays"),
         ("a: 1\n", ("a",), "{}\n"),
+        # A comment below it that is deeper, if by one column.
+        ("a: 1\n # of a\nb: 2 # stays\n", ("a",), "b: 2 # stays\n"),
         ("- x\n- w # stays\n", (0,), "- w # stays\n"),
         # A dash stands before it on its line.
         ("a:\n- - x\n  - w\n- 1 # stays\n", ("a", 0, 0), "a:\n- - w\n- 1 # stays\n"),
