@@ -48,6 +48,17 @@ def test_T01_every_style(style: str) -> None:
     assert untouched(CONFIG_MAP + UNUSUAL[style], CONFIG_MAP)
 
 
+def test_T01_no_line_break_at_the_end() -> None:
+    """What is put behind a list that ends in the middle of a line begins a line of its own."""
+    given = wire(CONFIG_MAP + "  a: b\n").removesuffix("\n")
+    answer = call(given)
+    assert answer.code == 0
+    assert answer.out.decode().startswith(given.partition("functionConfig")[0])
+    refused = call(wire(APPS, config="").replace("items:", "kept: 1\nitems:") + "last: x")
+    assert refused.code == 3
+    assert b"\nlast: x\nresults:\n" in refused.out
+
+
 def test_T02_lookalikes() -> None:
     plain = "".join(f"  k{i}: {text}\n" for i, text in enumerate(LOOKALIKES))
     double = "".join(f'  "{text}": "{text}"\n' for text in LOOKALIKES)

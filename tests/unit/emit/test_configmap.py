@@ -9,6 +9,10 @@ from calls import emitted, spec
 from hostile import BUNDLES, raw
 
 from krm_windows import gate
+from krm_windows.emit import timetables
+from krm_windows.krm import KubeObject
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -32,3 +36,14 @@ def test_the_program_is_ascii() -> None:
     """A ConfigMap shows it as it is, and the writer needs no table of characters for it."""
     for module in Path(gate.__file__).parent.glob("*.py"):
         assert module.read_text("utf-8").isascii(), module.name
+
+
+def test_the_timetable_of_an_earlier_format_is_read() -> None:
+    """Whatever decides about what was rendered before: its policy and its targets."""
+    earlier = FIXTURES / "rendered-7a38b35a/rendered/configmap_earlier-gate.yaml"
+    found = timetables.read(KubeObject.parse(earlier.read_bytes()))
+    assert found is not None
+    assert (found.policy, [each.name for each in found.targets]) == (
+        "flux-system/earlier",
+        ["apps"],
+    )

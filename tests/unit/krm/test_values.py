@@ -51,6 +51,15 @@ def test_a_text_means_nothing(text: str, why: str) -> None:
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"), [(1e22, "1.0e+22"), (1e-7, "1.0e-07"), (math.inf, ".inf")]
+)
+def test_a_number_is_written(value: float, text: str) -> None:
+    """So that YAML 1.1, too, takes it for one."""
+    assert writer.flow(value) == text
+    assert yaml.safe_load(text) == value
+
+
 @pytest.mark.parametrize("value", [object(), {1}, b"x"])
 def test_what_has_no_form(value: object) -> None:
     """That is a fault of ours, and no error of an input."""
