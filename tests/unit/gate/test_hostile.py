@@ -458,7 +458,7 @@ def _many(api: Api, count: int, slow: int) -> tuple[Target, ...]:
     for number, target in enumerate(targets):
         api.add(target.name, {})
         if number < slow:
-            api.fault("GET", target.name, *[DRIPS["a body"]] * 3)
+            api.fault("GET", target.name, *[DRIPS["a body"]] * 9)
     return targets
 
 
