@@ -11,19 +11,16 @@ WHITE = "rgb(255, 255, 255)"
 
 
 def screen(browser: Chrome, width: int) -> None:
-    """Have a screen of a width; a narrow one is that of a phone."""
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
 def prefer(browser: Chrome, scheme: str, media: str = "screen") -> None:
-    """Prefer light or dark, on the screen or on paper."""
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
 
 
 def paper(browser: Chrome) -> str:
-    """Return the color behind everything."""
     return str(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
 
 

@@ -82,8 +82,6 @@ class TextLoader(yaml.CSafeLoader):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call left: the exit code, standard output, standard error."""
-
     code: int
     out: bytes
     err: str
@@ -98,12 +96,10 @@ class Answer:
 
     @cached_property
     def objects(self) -> list[dict[str, Any]]:
-        """The items that were written, each scalar as what it means."""
         return list(yaml.load(self.out, yaml.CSafeLoader)["items"])
 
     @property
     def results(self) -> list[dict[str, object]]:
-        """The results that were written, whatever the items are."""
         _, found, listed = self.out.decode().rpartition("\nresults:\n")
         # A safe loader with fewer types.
         return yaml.load(listed, TextLoader) if found else []  # noqa: S506
@@ -121,8 +117,6 @@ class Answer:
 
 
 class Ended(NamedTuple):
-    """How a command ended that was run in this process."""
-
     code: int
     out: str
     err: str
@@ -143,7 +137,6 @@ def as_item(text: str) -> str:
 
 
 def indented(text: str) -> str:
-    """Return a text two columns to the right, its empty lines as they are."""
     return "".join(f"  {line}" if line.strip() else line for line in text.splitlines(keepends=True))
 
 
@@ -157,10 +150,7 @@ def call(data: str | bytes, *argv: str, **environ: str) -> Answer:
 
 
 def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: str) -> Answer:
-    """Call `python -m krm_windows` as a program.
-
-    Its environment has nothing but this and what Python needs.
-    """
+    """Its environment has nothing but this and what Python needs."""
     command = [sys.executable, "-m", "krm_windows", *map(str, argv)]
     kept = {
         name: os.environ[name] for name in ("PATH", "COVERAGE_PROCESS_START") if name in os.environ
@@ -178,7 +168,6 @@ def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: st
 
 
 def emitted(config: str, *kinds: str) -> list[dict[str, Any]]:
-    """Return the objects of some kinds, or of any, that a policy yields by itself."""
     answer = call(wire(config=config))
     assert answer.code == 0, answer.err
     return [item for item in answer.objects if not kinds or item["kind"] in kinds]
@@ -192,12 +181,10 @@ def spec(**fields: str) -> str:
 
 
 def loaded(policy: str) -> Loaded:
-    """Read a policy from its text."""
     return load(krm.KubeObject.parse(policy.encode()).node)
 
 
 def broken(policy: str) -> list[str]:
-    """Return the rule of each finding about a policy."""
     return [found.rule for found in loaded(policy).results]
 
 

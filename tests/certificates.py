@@ -16,7 +16,6 @@ class Certificate(NamedTuple):
 
 
 def self_signed(folder: Path, *names: str) -> Certificate:
-    """Write a certificate for these host names that is valid today, and its own authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     hosts = [x509.DNSName(each) for each in names]

@@ -79,8 +79,6 @@ class Repository:
 
 
 def put_under_git(folder: Path, program: Path) -> Callable[..., str]:
-    """Commit all of a folder to a new repository, on the branch `main`; return Git in there."""
-
     def git(*arguments: str) -> str:
         command = [str(program), "-C", str(folder), *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout

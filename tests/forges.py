@@ -67,8 +67,6 @@ def configured(options: Sequence[str]) -> list[str]:
 
 @dataclass
 class Pull:
-    """A pull request, or merge request."""
-
     number: int
     sha: str
     files: tuple[str, ...] = ()
@@ -88,8 +86,6 @@ class Pull:
 
 @dataclass
 class Server:
-    """What a forge holds, what it was asked, and what goes wrong next."""
-
     kind: str
     pulls: list[Pull] = field(default_factory=list)
     statuses: dict[str, list[dict[str, str]]] = field(default_factory=dict)
@@ -115,7 +111,6 @@ class Server:
 
     @property
     def root(self) -> str:
-        """What the paths of the repository begin with."""
         if self.kind == "gitlab":
             return f"/projects/{quote(self.repository, safe='')}/"
         return f"/repos/{self.repository}/"
@@ -163,7 +158,6 @@ class Server:
         return found
 
     def _about(self, path: str) -> Reply | None:
-        """Answer what is asked about the repository as a whole, or about who asks."""
         if f"{path}/" == self.root:
             return 200, {}, {"default_branch": "main"}
         if path != "/user":
@@ -278,7 +272,6 @@ class Server:
         return 201, {}, {"id": len(pull.reviews)}
 
     def _detail(self, pull: Pull) -> str:
-        """Return GitLab's `detailed_merge_status`."""
         reasons = {
             "not_open": pull.state != "open",
             "checking": pull.unknown,
@@ -291,7 +284,6 @@ class Server:
         return next((name for name, is_so in reasons.items() if is_so), "mergeable")
 
     def _state(self, pull: Pull) -> str:
-        """Return GitHub's `mergeable_state`."""
         is_blocked = pull.unreviewed or set(pull.checks.values()) - {"success"}
         reasons = {"unknown": pull.unknown, "dirty": pull.conflicts, "blocked": is_blocked}
         return next((name for name, is_so in reasons.items() if is_so), "clean")

@@ -4,7 +4,6 @@ from krm_windows.gate.timetable import Target
 
 
 def kustomization(namespace: str = "flux-system", name: str = "apps", **fields: object) -> Target:
-    """Make a target that is a Flux Kustomization."""
     return Target(
         group="kustomize.toolkit.fluxcd.io",
         resource="kustomizations",

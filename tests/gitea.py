@@ -57,8 +57,6 @@ class GiteaError(Exception):
 
 @dataclass
 class Gitea:
-    """A Gitea that runs, and a token of each of its users."""
-
     address: str
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -115,7 +113,6 @@ class Repository:
 
     @property
     def remote(self) -> str:
-        """Where Git reads and writes, with the token in the address."""
         scheme, _, place = self.gitea.address.partition("://")
         return f"{scheme}://{OWNER}:{self.gitea.tokens[OWNER]}@{place}/{self.full}.git"
 
@@ -133,7 +130,6 @@ class Repository:
         self.call("POST", "branch_protections", rule)
 
     def write(self, files: dict[str, str], branch: str, *, new: bool = True) -> None:
-        """Commit files that are new to a branch, which is made from `main` if it is new."""
         changed = [
             {
                 "operation": "create",
@@ -188,7 +184,6 @@ class Repository:
 
 
 def until(what: str, holds: Callable[[], bool]) -> None:
-    """Wait until something holds; raises GiteaError where nothing comes of it."""
     end = time.monotonic() + HANG
     while not holds():
         if time.monotonic() > end:
@@ -198,11 +193,7 @@ def until(what: str, holds: Callable[[], bool]) -> None:
 
 @contextmanager
 def running(program: Path, static: Path, folder: Path) -> Iterator[Gitea]:
-    """Run Gitea in a folder of its own, and end it.
-
-    `static` has its pages and words. It refuses to be run as root, who therefore runs it in a user
-    namespace as somebody who has no rights but those on the files of this one.
-    """
+    """It refuses to be run as root, who therefore runs it as nobody in a user namespace."""
     port = _free_port()
     settings = folder / "app.ini"
     settings.write_text(
@@ -235,8 +226,6 @@ def running(program: Path, static: Path, folder: Path) -> Iterator[Gitea]:
 
 
 def _answering(gitea: Gitea, process: subprocess.Popen[bytes], log: Path) -> Gitea:
-    """Wait until it answers, and make a token of its owner."""
-
     def answers() -> bool:
         if process.poll() is not None:
             raise GiteaError(f"it ended: {log.read_text()[-2000:]}")

@@ -48,7 +48,6 @@ def run(*command: str | Path, **environment: str) -> Done:
 
 
 def printed(*command: str | Path, **environment: str) -> str:
-    """Return what a command printed; it has to end well."""
     done = run(*command, **environment)
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, command))}: {done.stderr}")
@@ -69,7 +68,6 @@ def split(base: str, examples: Path = EXAMPLES, *flags: str) -> Done:
 
 
 def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[str, str]:
-    """Run the pipeline of the package, copied, twice; return what is new or changed, by path."""
     shutil.copytree(PIPELINE, package)
     kptfile = package / "Kptfile"
     kptfile.write_text(kptfile.read_text().replace(PUBLISHED, function))
@@ -88,7 +86,6 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def fleet(engine: str | Path, tree: Path) -> dict[str, str]:
-    """Render the example of a fleet, and build each of its clusters without any plugin."""
     options = ("--all-clusters", f"--output-dir={tree}")
     printed(FUNCTION, "render", FLEET / "plant-windows.yaml", *options)
     return {
@@ -106,7 +103,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def main() -> int:
-    """Write what is expected, with the engines that are installed."""
     engine, kpt = next(filter(None, map(shutil.which, ENGINES)), None), shutil.which("kpt")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

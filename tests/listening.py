@@ -18,8 +18,6 @@ Answer = Callable[[str, Mapping[str, str], bytes], tuple[int, dict[str, str], by
 
 @contextmanager
 def answering(answer: Answer, certificate: Certificate | None = None) -> Iterator[str]:
-    """Answer requests of HTTP, over TLS with a certificate; yield the address."""
-
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -52,13 +50,9 @@ def answering(answer: Answer, certificate: Certificate | None = None) -> Iterato
 
 
 class Listener(AbstractContextManager["Listener"]):
-    """Listens on TCP, and on two sockets of this machine.
-
-    One is in the file system, one is without a file.
-    """
+    """Listens on TCP, and on two sockets of this machine, of which one is without a file."""
 
     def __init__(self, folder: Path, content: bytes = b"a: fetched\n") -> None:
-        """Begin to listen; HTTP is answered with a content."""
         self._answer = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n" + content
         self.addresses: list[tuple[str, str, object]] = []
         self._sockets: list[socket.socket] = []
@@ -74,10 +68,7 @@ class Listener(AbstractContextManager["Listener"]):
         return f"http://{LOOPBACK}:{self._sockets[0].getsockname()[1]}"
 
     def has_met(self, count: int) -> bool:
-        """Say whether so many have come, once they are counted.
-
-        A connection stands before it is accepted.
-        """
+        """Wait until so many were counted: a connection stands before it is accepted."""
         end = time.monotonic() + 10
         while self.met < count and time.monotonic() < end:
             time.sleep(0.01)

@@ -10,7 +10,6 @@ LiveObject = dict[str, object]
 
 
 def closed_by(policy: str, **said: object) -> dict[str, str]:
-    """Return the annotation by which the gate of a policy closes a target."""
     fields = {"policy": policy, "reason": "", "since": SINCE, "until": UNTIL, **said}
     return {annotation(policy): json.dumps(fields)}
 

@@ -209,10 +209,7 @@ class Automaton:
         return {n: frozenset(m for m in reach[n] if n in reach[m]) for n in looping}
 
     def is_linear(self, done: frozenset[int]) -> bool:
-        """Whether no text can be shared in more and more ways, or read by one edge in two.
-
-        Two loops of one position that read the same text are such a pair as well.
-        """
+        """Two loops of one position that read the same text are such a pair as well."""
         for one, inside in self.loops.items():
             for first, second in combinations(self.follows[one], 2):
                 is_same = first.target == second.target and first.target in inside
@@ -262,11 +259,7 @@ def _category(value: Parsed, flags: int) -> int:
 
 
 def is_linear(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> bool:
-    """Say whether a pattern takes no longer than its text is long.
-
-    A pattern that only matches from a given place is judged alone, one that searches with what
-    comes before it.
-    """
+    """One that only matches from a given place is judged alone, a search with what comes before."""
     is_bytes = isinstance(pattern.pattern, bytes)
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE if is_bytes else pattern.flags)
     automaton = Automaton(pattern.flags | (re.ASCII if is_bytes else 0))

@@ -76,12 +76,10 @@ def pair(opens: str, closes: str, targets: str = "helmrelease shop") -> dict[str
 
 
 def at(folder: str, files: dict[str, str]) -> dict[str, str]:
-    """Put files below a directory."""
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write a repository given as texts by path."""
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content)

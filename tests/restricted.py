@@ -27,7 +27,6 @@ VOLUMES = {
 
 
 def breaches(pod: Object) -> Iterator[str]:
-    """Yield what the Pod Security Standards' restricted profile has against a Pod's spec."""
     context = pod.get("securityContext", {})
     yield from (name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name))
     yield from (
@@ -43,7 +42,6 @@ def breaches(pod: Object) -> Iterator[str]:
 
 
 def breaches_of_container(context: Object, container: Object) -> Iterator[str]:
-    """Yield what the profile has against a container, given its security context over its Pod's."""
     if context.get("privileged") or context.get("allowPrivilegeEscalation") is not False:
         yield "privilege escalation"
     if context.get("runAsNonRoot") is not True or context.get("runAsUser") == 0:

@@ -52,7 +52,6 @@ class GitHub:
         return self.ran
 
     def act(self, folder: Path, inputs: Mapping[str, str]) -> Done:
-        """Run a composite action that lies in a folder, and return its last script."""
         action = yaml.load((folder / "action.yml").read_text(), yaml.CSafeLoader)
         if unknown := inputs.keys() - action["inputs"].keys():
             raise WorkflowError(f"no such input: {unknown}")
@@ -168,7 +167,6 @@ class GitLab:
 
 
 def included(template: str, inputs: Mapping[str, object]) -> dict[str, Any]:
-    """Return the jobs of a component with its inputs put in, as text, as GitLab does it."""
     head, _, text = template.partition("\n---\n")
     spec = yaml.load(head, yaml.CSafeLoader)["spec"]["inputs"]
     if unknown := inputs.keys() - spec.keys():

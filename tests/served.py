@@ -23,7 +23,6 @@ KINDS = {
 
 
 def _discovery() -> dict[str, Object]:
-    """Return what a client asks for before all else, by path."""
     found: dict[str, Object] = {
         "/api": {"kind": "APIVersions", "versions": ["v1"]},
         "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": []},
@@ -46,10 +45,7 @@ DISCOVERY = _discovery()
 
 @dataclass
 class Cluster:
-    """What is in the cluster, by path, and which field managers wrote.
-
-    And what is refused, by the end of a path.
-    """
+    """What is there by path, which managers wrote, and what is refused, by the end of a path."""
 
     objects: dict[str, Object]
     managers: list[str] = field(default_factory=list)
@@ -62,7 +58,6 @@ class Cluster:
         self.objects[f"/apis/{group}/v1/namespaces/{namespace}/{plural}/{name}"] = thing
 
     def suspended(self) -> dict[str, object]:
-        """Return `spec.suspend` of every object by its name."""
         return {
             path.rpartition("/")[2]: found["spec"].get("suspend")
             for path, found in self.objects.items()
@@ -74,7 +69,6 @@ class Cluster:
         return None if message is None else (403, _status(403, "Forbidden", message))
 
     def patch(self, path: str, change: Object) -> tuple[int, Object]:
-        """Make a change of notes and spec."""
         if refusal := self._refusal(path):
             return refusal
         found = self.objects[path]

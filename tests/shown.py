@@ -43,14 +43,12 @@ def commands(text: str) -> list[str]:
 
 
 def needs(text: str) -> set[str]:
-    """Return the tools that a document's commands start."""
     return {
         tool for command in commands(text) for tool in TOOLS if re.search(rf"\b{tool}\b", command)
     }
 
 
 def missing(text: str) -> list[str]:
-    """Return the tools that a document's commands start, and that are not installed."""
     return sorted(tool for tool in needs(text) if shutil.which(tool, path=_path()) is None)
 
 

@@ -25,8 +25,6 @@ def runnable(page: str) -> str:
 
 
 def without(page: str, words: Iterable[str]) -> str:
-    """Return the page without the steps whose command has one of these words."""
-
     def kept(step: re.Match[str]) -> str:
         return "" if any(word in step["command"] for word in words) else step[0]
 

@@ -35,7 +35,6 @@ def growth(call: Callable[[int], object], size: int) -> float:
 
 
 def calls(call: Callable[[], object]) -> int:
-    """Return how many functions of Python a call calls."""
     counted = 0
 
     def count(_frame: FrameType, event: str, _: object) -> None:

@@ -27,7 +27,6 @@ FLAGS = (
 def chromium(
     tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Chrome]:
-    """Chromium, started once for each worker."""
     options = ChromeOptions()
     options.binary_location = str(tool("chromium"))
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
@@ -41,7 +40,6 @@ def chromium(
 
 @pytest.fixture
 def browser(chromium: Chrome) -> Iterator[Chrome]:
-    """Chromium as wide as a desk, with nothing emulated."""
     screen(chromium, 1280)
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

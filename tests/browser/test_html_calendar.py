@@ -50,7 +50,6 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def calendar(policy: str, form: str, days: tuple[str, ...]) -> str:
-    """What the command writes."""
     answer = program(policy, "calendar", "-", "-o", form, *(days or DAYS))
     assert answer.code == 0, answer.err
     return answer.out.decode()
@@ -74,7 +73,6 @@ def press(browser: Chrome, *keys: str) -> str:
 
 
 def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
-    """What the page says of each cluster: every open interval, and the rules behind it."""
     script = """
     return [...document.querySelectorAll('.words')].flatMap((section) => {
       const listed = [...section.querySelectorAll('.names li')].map((item) => item.textContent);
@@ -111,10 +109,7 @@ def test_bars_lie_where_their_times_are(show: Show) -> None:
 
 
 def test_it_is_used_by_keyboard(show: Show) -> None:
-    """The picture is one stop of Tab, and arrows move in it.
-
-    Every fact is reported where the focus is.
-    """
+    """The picture is one stop of Tab; arrows move in it, and each fact is reported at the focus."""
     browser = show()
     search = browser.find_element(By.ID, "search")
     search.click()
@@ -144,7 +139,6 @@ def test_freezes_and_overrides_differ_in_more_than_color(show: Show) -> None:
 
 
 def test_on_a_phone_every_fact_has_the_same_lines(show: Show, browser: Chrome) -> None:
-    """What, from when, until when, and by which rule: whatever is as short as to fit beside."""
     screen(browser, 400)
     tops = """return [...document.querySelectorAll('.facts tr.open')].map((row) =>
       [...row.cells].map((cell) => cell.getBoundingClientRect().top))"""
@@ -163,7 +157,6 @@ def test_it_is_whole_without_scripts(show: Show, browser: Chrome) -> None:
 
 
 def test_it_loads_nothing(show: Show) -> None:
-    """One file, whose policy allows no other, and no script but its own, by its hash."""
     browser = show()
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     refused = "return fetch('data:,x').then(() => 'loaded', () => 'refused')"
@@ -177,7 +170,6 @@ def test_it_loads_nothing(show: Show) -> None:
 
 
 def test_a_thousand_clusters_stay_usable(show: Show) -> None:
-    """Equal ones share a row, names are all there, and a search leaves what was asked for."""
     kinds = ({"interval": "30m"}, {"windows": {"office": {"opens": "Tue 08:00"}}})
     clusters = {f"plant-{i}": kinds[i % 2] for i in range(1000)}
     browser = show(spec(clusters=yaml.safe_dump(clusters, sort_keys=False)), *DAYS)
@@ -218,7 +210,6 @@ def test_a_screen_reader_meets_tables_with_headings(show: Show) -> None:
 
 
 def test_what_is_printed_is_not_cut(show: Show, browser: Chrome) -> None:
-    """On white, no week and no row lies on two sheets, and names stay beside their tracks."""
     screen(browser, 720)
     prefer(browser, "dark", "print")
     show()

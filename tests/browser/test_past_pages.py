@@ -49,7 +49,6 @@ return [...document.querySelectorAll('.scroll')]
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (768, "dark"), (1280, "dark")])
 def test_it_is_accessible(browser: Chrome, page: str, width: int, scheme: str) -> None:
-    """A table that does not fit is moved by itself, and the page is not; on a phone none is."""
     screen(browser, width)
     prefer(browser, scheme)
     browser.get(page)
@@ -68,7 +67,6 @@ def test_paper_shows_everything(browser: Chrome, page: str) -> None:
 
 
 def test_nothing_stored_is_run(browser: Chrome, page: str) -> None:
-    """Authors, subjects and reasons stay texts; and nothing is loaded."""
     browser.get(page)
     assert browser.execute_script("return window.stolen") is None
     assert browser.find_elements(By.CSS_SELECTOR, "script, img, link, iframe") == []

@@ -64,8 +64,6 @@ WRONG_PAGE = f"/ui/policies/{quote(IMAGE)}/{quote(IMAGE)}"
 
 
 class Timed(Windows):
-    """Policies that are looked at at a time that the test sets."""
-
     time = MONDAY
 
     def now(self) -> datetime:
@@ -74,8 +72,6 @@ class Timed(Windows):
 
 @dataclass
 class Served:
-    """A service on a repository of its own, and the browser that looks at it."""
-
     browser: Chrome
     windows: Timed
     address: str
@@ -115,7 +111,6 @@ class Served:
 
     @property
     def errors(self) -> list[str]:
-        """What the browser complains of, but for a status that a test asks for."""
         found: list[dict[str, str]] = self.browser.get_log("browser")  # type: ignore[no-untyped-call]
         return [each["message"] for each in found if "status of 4" not in each["message"]]
 
@@ -179,7 +174,6 @@ def no_scripts(browser: Chrome) -> None:
 
 
 def test_a_window_is_changed_with_a_live_preview(served: Served) -> None:
-    """Hours appear while one types, what is wrong beside its field; then it is saved."""
     served.open("/")
     served.follow(served.find(f'a[href="{PAGE}?cluster=north"]'))
     served.find(f'a[href="{PAGE}/window?window=week&cluster=north"]')
@@ -296,7 +290,6 @@ def pages(served: Served) -> Iterator[str]:
 
 
 def test_nothing_stored_is_run(served: Served) -> None:
-    """Descriptions, reasons, messages and names stay texts, and nothing is refused by the CSP."""
     for name in pages(served):
         assert served.browser.execute_script("return window.stolen") is None, name
         assert served.errors == [], name
@@ -313,7 +306,6 @@ def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: 
 
 
 def test_pages_are_used_by_keyboard(served: Served) -> None:
-    """The first stop leads past the head; from there on, everything is in reading order."""
     served.open(f"{PAGE}/window?window=week")
     switch = served.browser.switch_to
     switch.active_element.send_keys(Keys.TAB)

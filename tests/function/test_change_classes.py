@@ -39,7 +39,6 @@ ITEMS = (SERVICE, CONFIG_MAP, NAMESPACE, KPTFILE, LOCAL, CLASSES)
 
 
 def test_without_keep_all_are_annotated() -> None:
-    """Nothing else changes, and what only configures the build is left alone."""
     given = wire(*ITEMS, config=CLASSES)
     answer = call(given)
     assert (answer.code, answer.err) == (0, "")

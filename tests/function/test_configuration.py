@@ -103,7 +103,6 @@ def test_C04_numbers_as_text(chosen: str) -> None:
 
 
 def test_C05_annotations_of_the_policy() -> None:
-    """What is said to the orchestrator about the policy is said of nothing that comes from it."""
     said = {
         "config.kubernetes.io/function": "exec: {path: ./f}",
         "config.kubernetes.io/local-config": "true",
@@ -157,7 +156,6 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 @pytest.mark.parametrize("wrong", ["policy", "target"])
 def test_a_finding_names_the_file_that_the_orchestrator_read(case: str, wrong: str) -> None:
-    """In `results` and on standard error; no orchestrator says the lines."""
     annotations, place = NAMED[case]
     noted = f"\n  annotations: {{{annotations}}}\n"
     config, items = POLICY, APPS

@@ -43,7 +43,6 @@ def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_builds_to_the_same_bytes(
     folder: str, engine: str, tool: Tool, plugin_home: Path, tmp_path: Path
 ) -> None:
-    """Both kustomizes print what is expected, byte for byte, wherever the example lies."""
     example, _, rest = folder.partition("/")
     shutil.copytree(EXAMPLES / example, tmp_path / "copy")
     done = build(tool(engine), tmp_path / "copy" / rest, plugin_home)
@@ -54,7 +53,6 @@ def test_builds_to_the_same_bytes(
 
 @pytest.mark.parametrize("example", ALONE)
 def test_yields_the_same_objects_without_kustomize(example: str) -> None:
-    """The function alone, given the resources and the policy, yields the expected objects."""
     folder, name = EXAMPLES / example, BUILDS[example]
     kustomization = yaml.load((folder / "kustomization.yaml").read_text(), yaml.CSafeLoader)
     [policy], items = (
@@ -82,7 +80,6 @@ def test_the_kpt_package_renders_to_the_expected_files(
 @pytest.mark.slow
 @pytest.mark.parametrize("base", SPLITS)
 def test_a_split_is_what_is_checked_in(base: str, tool: Tool, tmp_path: Path) -> None:
-    """It has nothing to change, and what it wrote holds the base, each object once."""
     examples = shutil.copytree(EXAMPLES / "change-classes", tmp_path / "change-classes").parent
     done = split(base, examples, "--check", "--strict")
     assert (done.returncode, done.stdout) == (0, "")
@@ -126,7 +123,6 @@ def same_objects(name: str, found: Iterable[Any], expected: Iterable[Any]) -> No
 
 
 def documents(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file, or of the kustomization in a directory."""
     if path.is_dir():
         kustomization = yaml.load((path / "kustomization.yaml").read_text(), yaml.CSafeLoader)
         for name in kustomization["resources"]:
@@ -136,7 +132,6 @@ def documents(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def unplaced(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an object without the annotations that say where it shall be written."""
     metadata = item["metadata"]
     notes = {key: text for key, text in metadata.get("annotations", {}).items() if key not in PLACE}
     return {**item, "metadata": {**metadata, "annotations": notes}} if notes else item

@@ -51,7 +51,6 @@ def rendering(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.slow  # a rendering of its own for each moment
 def test_killed_at_any_point(tmp_path: Path) -> None:
-    """Nothing is half-written, and the next run leaves nothing of it behind."""
     source, whole = tmp_path / "old", tmp_path / "new"
     source.mkdir()
     (source / "policy.yaml").write_text(policy("17:00", "Year-end"))

@@ -66,7 +66,6 @@ def test_G02_twice_is_once(case: str) -> None:
 
 
 def test_G03_an_object_of_ours_is_updated_in_place() -> None:
-    """With its path, its index, its comments and what others added."""
     kept = call(wire(APPS)).out.decode()
     for before, after in (
         (
@@ -92,7 +91,6 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
 
 
 def test_G04_what_the_policy_no_longer_yields() -> None:
-    """It is removed, with the note on a target that is gated no more; all else stays."""
     stranger = STRANGER.format("ConfigMap", "week-notes", "flux-system")
     # From a Wednesday on, within the window: what closes it needs a trigger of its own.
     both = "[{kind: Kustomization, names: [apps, infra]}]"
@@ -117,7 +115,6 @@ def test_G04_what_stood_under_a_former_name() -> None:
 
 
 def test_G05_places() -> None:
-    """Each new object has a path in the policy's directory, and no two one path and index."""
     place = f"{{{PATH}: flux-system.week/role_week-gate.yaml, {INDEX}: '0'}}"
     taken = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  annotations: {place}\n"
     answer = call(wire(APPS, taken, config=MANY))
@@ -140,7 +137,6 @@ SECOND = POLICY.replace("name: week", "name: week-end").replace("[apps]", "[infr
     ids=["names that begin alike", "one name in two namespaces"],
 )
 def test_G06_two_policies(second: str) -> None:
-    """In either order, and twice: neither touches what is the other's."""
     found = []
     for order in permutations((POLICY, second)):
         first = call(wire(APPS, INFRA, config=order[0]))
@@ -217,7 +213,6 @@ def test_G11_elsewhere_it_is_nobodys_business() -> None:
 
 
 def test_G12_adopted_and_then_dropped() -> None:
-    """Once it is ours it is removed when the policy names it no more."""
     base = "apiVersion: batch/v1\nkind: CronJob\n"
     base += "metadata: {name: open-window, namespace: flux-system}\nspec: {suspend: true}\n"
     names = "{open: open-window, close: close-window}"

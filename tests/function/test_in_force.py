@@ -23,7 +23,6 @@ Found = Callable[[], list[tuple[str, str]]]
 def _repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Callable[[str], Path]
 ) -> None:
-    """Work in a repository with one cluster of two Kustomizations."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     monkeypatch.chdir(tmp_path)
     for folder in (".git", "live", "windowed", "policies", str(CLUSTER)):
@@ -35,8 +34,6 @@ def _repository(
 
 @pytest.fixture
 def found(capsys: pytest.CaptureFixture[str]) -> Found:
-    """Give what checks the repository, and returns rule and file of each finding."""
-
     def check() -> list[tuple[str, str]]:
         capsys.readouterr()
         main(["check", "--repo", ".", "-o", "json", "--no-cache", "--source", "flux-system=."])
@@ -52,7 +49,6 @@ def found(capsys: pytest.CaptureFixture[str]) -> Found:
 
 
 def listing(more: str) -> None:
-    """Write the cluster's kustomization, which lists its Kustomizations, and more."""
     text = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
     (CLUSTER / "kustomization.yaml").write_text(text + more)
 

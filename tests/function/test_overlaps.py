@@ -26,7 +26,6 @@ Render = Callable[..., str]
 def render(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Render:
-    """Give what renders files in an empty repository: it returns the exit code and what is said."""
     monkeypatch.chdir(tmp_path)
     Path(".git").mkdir()
 

@@ -35,7 +35,6 @@ UNUSUAL = {
 
 
 def untouched(*items: str) -> bool:
-    """Whether the function, at work beside them, gives these items as they came."""
     given = wire(*items, config="")
     answer = call(wire(*items))
     assert answer.code == 0, answer.err
@@ -107,7 +106,6 @@ ANNOTATIONS = """\
 
 
 def test_T04_annotations_of_the_orchestrator() -> None:
-    """Each is as it was, where another field is edited, too; a new object has but its place."""
     noted = [
         each.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") for each in (APPS, CONFIG_MAP)
     ]
@@ -135,7 +133,6 @@ def test_T07_what_belongs_to_others() -> None:
 
 
 def test_T08_order() -> None:
-    """Of the items it is kept; additions come behind them, always in one order."""
     names = ["sample-3", "sample-1", "apps", "sample-7", "sample-2"]
     items = [APPS if name == "apps" else CONFIG_MAP.replace("sample", name) for name in names]
     there, back = call(wire(*items)), call(wire(*reversed(items)))
@@ -145,7 +142,6 @@ def test_T08_order() -> None:
 
 
 def test_T09_fifty_large_definitions() -> None:
-    """More than 1.5 MB of CRDs with all that real ones have pass byte for byte."""
     texts = "".join(
         f"        description: >-\n          {text} {'word ' * 8}\n" for text in LOOKALIKES
     )

@@ -15,7 +15,6 @@ spec:
 
 
 def policy(name: str, targets: str = "apps", more: str = "", namespace: str = "flux-system") -> str:
-    """Write a policy, and return the name of its file."""
     text = POLICY.format(name=name, namespace=namespace, targets=targets, more=more)
     Path(f"{name}.yaml").write_text(text)
     return f"{name}.yaml"

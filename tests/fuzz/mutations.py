@@ -56,7 +56,6 @@ def _indented(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
 
 
 def _replaced(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
-    """Put another shape behind a colon or a dash."""
     lines = text.split(b"\n")
     has_place = [b": " in line or line.lstrip().startswith(b"- ") for line in lines]
     places = [index for index, found in enumerate(has_place) if found]
@@ -70,7 +69,6 @@ def _replaced(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
 
 
 def _emptied(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
-    """Put a shape behind a key in the place of all that is below it."""
     lines = text.split(b"\n")
     places = [index for index, line in enumerate(lines) if line.endswith(b":")]
     if not places:

@@ -23,7 +23,6 @@ MEMORY = 2 * 1024**3
 
 
 def main() -> int:
-    """Run the targets one after the other, or one input; 1 if anything was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--target", choices=("all", *NAMES), default="all")
@@ -46,7 +45,6 @@ def main() -> int:
 
 
 def _run(name: str, seconds: int) -> None:
-    """Let a target have its time, in as many processes as it takes."""
     end = time.monotonic() + seconds
     command = [sys.executable, __file__, "--worker", "--target", name]
     while (left := int(end - time.monotonic())) > 0:

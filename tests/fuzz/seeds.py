@@ -81,7 +81,6 @@ def policies() -> tuple[bytes, ...]:
 
 @cache
 def resource_lists() -> tuple[bytes, ...]:
-    """Return ResourceLists: those of the fixtures, and policies and resources put together."""
     found = [text for text in manifests() if b"kind: ResourceList" in text]
     for config in policies():
         documents = [part.strip("-\n") + "\n" for part in config.decode().split("\n---")]

@@ -97,10 +97,7 @@ def function(data: bytes) -> None:
 
 
 def plugin(data: bytes) -> None:
-    """Give a configuration as a file, and a stream on standard input.
-
-    Both come from one text, apart at the first NUL.
-    """
+    """Both come from one text, apart at the first NUL."""
     config, found, stream = data.partition(b"\x00")
     if not found:
         stream = APPS.encode()
@@ -116,7 +113,6 @@ def plugin(data: bytes) -> None:
 
 
 def policy(data: bytes) -> None:
-    """Give the text as a functionConfig, with a resource that it may gate; and to the commands."""
     lines = data.splitlines(keepends=True)
     body = b"".join(b"  " + line if line.strip() else line for line in lines)
     function(wire(APPS, config="").encode() + b"functionConfig:\n" + body)
@@ -186,10 +182,7 @@ def command(arguments: tuple[str, ...], data: bytes) -> None:
 
 
 def run(arguments: list[str]) -> tuple[int, bytes, str]:
-    """Run the console script's entry point, with no tool on the PATH.
-
-    Returns the code, standard output and standard error.
-    """
+    """Run the entry point with no tool on the PATH; return code, output and errors."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
     before, path = (sys.stdin, sys.stdout, sys.stderr), os.environ.get("PATH", "")
     sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO()), out, err
@@ -257,11 +250,7 @@ def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
 
 
 def _texts(data: bytes) -> Iterator[bytes]:
-    """Yield the text of each item as orchestrators write it, without what surrounds it.
-
-    Yields nothing where it cannot be sure, nor in another layout: that is written anew where
-    anything in it is changed (docs/decisions/0001).
-    """
+    """Yield each item's text where that is sure, and the layout stays (docs/decisions/0001)."""
     text = data.decode().removeprefix("\ufeff")
     root = yaml.compose(text, yaml.CSafeLoader)
     keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
@@ -289,7 +278,6 @@ def _is_ours(item: object) -> bool:
 
 
 def _check_subsequence(wanted: list[object], found: list[object]) -> None:
-    """Refuse a list that lost something, or changed its order."""
     rest = iter(found)
     for item in wanted:
         if not any(repr(other) == repr(item) for other in rest):

@@ -23,7 +23,6 @@ REPEATABLE = settings(
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_mutated_inputs(name: str) -> None:
-    """Real inputs with a few changes: never our failure, never lost, never damaged."""
     known = seeds.for_target(name)
 
     @settings(REPEATABLE, max_examples=examples(COUNTS[name]))
@@ -38,7 +37,6 @@ def test_mutated_inputs(name: str) -> None:
 @settings(REPEATABLE, max_examples=examples(40))
 @given(resource_lists(), st.integers(0, 2**32))
 def test_mutated_layouts(text: bytes, number: int) -> None:
-    """ResourceLists in every layout, as drawn for the laws of the wire, and then changed."""
     random = Random(number)  # noqa: S311 - likewise
     targets.function(mutations.mutate(text, random, [text], most=2))
 
@@ -46,6 +44,5 @@ def test_mutated_layouts(text: bytes, number: int) -> None:
 @settings(REPEATABLE, max_examples=examples(60))
 @given(st.binary(max_size=200))
 def test_plain_bytes(text: bytes) -> None:
-    """What is no YAML at all."""
     targets.function(text)
     targets.plugin(text)

@@ -22,7 +22,6 @@ def schemas() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def policy() -> str:
-    """A policy that asks for all extras, with targets of several kinds."""
     return f"""{POLICY}\
   extras: [NetworkPolicy, PrometheusRule, StateMetrics]
   hooks: {{namespace: maintenance, afterClose: {{image: "i:1"}}}}
@@ -41,14 +40,12 @@ def policy() -> str:
 
 @pytest.fixture(scope="session")
 def extras(policy: str) -> list[Object]:
-    """What that policy yields."""
     items: list[Object] = call(wire(config=policy)).objects
     return items
 
 
 @pytest.fixture(scope="session")
 def server(tool: Callable[[str], Path]) -> list[Object]:
-    """What kustomize builds of the example of the service."""
     command = [tool("kustomize"), "build", ROOT / "examples/server"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return list(yaml.load_all(done.stdout, yaml.CSafeLoader))

@@ -234,7 +234,6 @@ CASES = {
 
 @pytest.mark.slow
 def test_alerts(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """They fire when they should, and are quiet otherwise; promtool names the file of a case."""
     paths = [written(name, case, tmp_path) for name, case in CASES.items()]
     done = subprocess.run(
         [tool("promtool"), "test", "rules", *paths], capture_output=True, text=True, check=False
@@ -312,7 +311,6 @@ def test_every_alert_fires_in_a_case(rules: dict) -> None:
 def test_promtool_accepts_them(
     change: str, names: set[str], tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Of policies with dated rules, and of edges that act, where nothing runs between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
     looking = {"KrmWindowsNoSuccessfulRun", "KrmWindowsTableEnds", *ON_MARKS} if names else set()

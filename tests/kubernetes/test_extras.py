@@ -39,7 +39,6 @@ def strict(schema: Object) -> Object:
 
 
 def state_metrics(items: list[Object]) -> dict[str, list[str]]:
-    """Return the path that is measured of each kind."""
     texts = [
         item.get("data", {}).get("custom-resource-state.yaml") for item in of(items, "ConfigMap")
     ]
@@ -51,10 +50,7 @@ def state_metrics(items: list[Object]) -> dict[str, list[str]]:
 
 
 def test_the_kinds_of_kube_state_metrics(extras: list[Object], policy: str) -> None:
-    """But for CronJobs, which it knows, and for a kind that two fields turn.
-
-    One metric has one path: the other object would seem to be open for ever.
-    """
+    """One metric has one path: the other object would seem to be open for ever."""
     found = {
         "Cluster": ["spec", "paused"],
         "Widget": ["spec", "off"],

@@ -71,14 +71,12 @@ def python(request: pytest.FixtureRequest, volume: Path, pins: dict[str, dict[st
 
 
 def test_the_command_is_the_one_that_is_emitted(emitted: dict[str, dict[str, Any]]) -> None:
-    """What these tests run is what the Job runs."""
     container = emitted["Job"]["spec"]["template"]["spec"]["containers"][0]
     assert container["command"][:3] == ["python3", "-I", "/gate"]
 
 
 @pytest.mark.parametrize("instant", MOMENTS)
 def test_it_decides(python: Python, instant: str) -> None:
-    """It says what should be at an instant, and why."""
     done = python("--at", instant)
     assert done.returncode == 0, done.stderr
     line = json.loads(done.stdout.splitlines()[0])

@@ -63,6 +63,5 @@ def test_a_missing_target_fails_the_job_and_keeps_no_other(
 def test_a_version_may_be_named(
     cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Where the policy names it."""
     assert run(tool("kubectl"), cluster, tmp_path, APPS._replace(version="v1"), suspend=True) == 0
     assert cluster.suspended()["apps"] is True

@@ -37,7 +37,6 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Object]
 
 
 def rendered(policy: Path, folder: Path) -> Iterator[Object]:
-    """Yield what `krm-windows render` writes for a policy, its kustomization left out."""
     # What is printed does not matter here, so no program of its own is started for each policy.
     assert main(["render", str(ROOT / policy), "--output-dir", str(folder)]) == 0
     for path in sorted(folder.rglob("*.yaml")):
@@ -48,7 +47,6 @@ def rendered(policy: Path, folder: Path) -> Iterator[Object]:
 
 
 def hooks(found: Object) -> Iterator[Object]:
-    """Yield the Jobs that the gate creates by a ConfigMap, as it creates them."""
     text = found.get("data", {}).get("hooks.json", '{"hooks": {}}')
     for hook in json.loads(text)["hooks"].values():
         metadata = {**hook["metadata"], "name": hook["name"]}
@@ -56,7 +54,6 @@ def hooks(found: Object) -> Iterator[Object]:
 
 
 def test_there_are_examples() -> None:
-    """The releases and the examples that the other tests run over are there."""
     assert len(POLICIES) >= 6
     assert Version(RELEASES[0]).minor == OLDEST.minor
 
@@ -102,7 +99,6 @@ def test_pod_security_restricted(emitted: dict[Path, list[Object]], policy: Path
 
 
 def test_hooks_are_among_them(emitted: dict[Path, list[Object]]) -> None:
-    """The Jobs of hooks are proven as what is emitted is."""
     jobs = [
         found
         for objects in emitted.values()

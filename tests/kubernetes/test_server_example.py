@@ -18,7 +18,6 @@ def pod_of(server: list[Object]) -> Object:
 
 
 def test_its_pod_is_restricted(server: list[Object]) -> None:
-    """By the Pod Security Standards, which its namespace enforces; and its root is read-only."""
     pod = pod_of(server)
     assert list(breaches(pod)) == []
     assert pod["automountServiceAccountToken"] is False
@@ -32,7 +31,6 @@ def test_its_pod_is_restricted(server: list[Object]) -> None:
 
 
 def test_it_holds_no_secret(server: list[Object]) -> None:
-    """Tokens and credentials are named, and made by whoever deploys it."""
     assert "Secret" not in {each["kind"] for each in server}
     volumes = pod_of(server)["volumes"]
     named = {each["secret"]["secretName"] for each in volumes if "secret" in each}
@@ -40,7 +38,6 @@ def test_it_holds_no_secret(server: list[Object]) -> None:
 
 
 def test_the_command_takes_its_arguments(server: list[Object]) -> None:
-    """Each is an option or a setting of `serve`, and its probes are paths that it answers."""
     [container] = pod_of(server)["containers"]
     parser = argparse.ArgumentParser()
     serve.options(parser)
@@ -53,7 +50,6 @@ def test_the_command_takes_its_arguments(server: list[Object]) -> None:
 
 
 def test_what_calls_reach_is_what_is_exposed(server: list[Object]) -> None:
-    """The Service and the network policy select the Pod, and lead to its port."""
     by_kind = {each["kind"]: each for each in server}
     labels = by_kind["Deployment"]["spec"]["template"]["metadata"]["labels"]
     assert by_kind["Service"]["spec"]["selector"] == labels

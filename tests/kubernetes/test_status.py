@@ -60,7 +60,6 @@ def kubeconfig(address: str) -> dict[str, object]:
 
 
 def test_as_desired(scene: Scene) -> None:
-    """It exits 0; the last run is read from Jobs and CronJobs with the policy's label."""
     labels = {"krm-windows.dev/policy": "flux-system.week"}
     ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T09:50:00Z"}
     meta = {"name": "week-resync-1", "namespace": "flux-system", "labels": labels}
@@ -74,7 +73,6 @@ def test_as_desired(scene: Scene) -> None:
 
 
 def test_labels(scene: Scene, tmp_path: Path) -> None:
-    """They are resolved by the API server."""
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     (tmp_path / "policy.yaml").write_text(policy)
     [found] = [each for path, each in scene.cluster.objects.items() if "/kustomizations/" in path]
@@ -84,7 +82,6 @@ def test_labels(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
-    """It says why in one line, with kubectl's own words and what to look at."""
     refused = 'jobs.batch is forbidden: User "me" cannot list resource "jobs"'
     scene.cluster.refused["/jobs"] = refused
     said = {
@@ -115,7 +112,6 @@ def test_a_kind_that_is_not_installed(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
-    """What it prints elsewhere can be piped in."""
     done = replace(scene, environment={**scene.environment, "PATH": str(tmp_path)}).run()
     assert done.returncode == 1
     way = "install it, or pipe in its output from another machine (-f -)"

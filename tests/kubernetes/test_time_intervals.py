@@ -52,7 +52,6 @@ def configuration(intervals: list[dict[str, object]]) -> str:
 
 @pytest.mark.slow
 def test_amtool_takes_them(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """Each is an interval that a route can name, and Grafana gets the same ones."""
     for name, policy in POLICIES.items():
         data = config_map(policy)
         intervals = yaml.load(data["time-intervals.yaml"], yaml.CSafeLoader)["time_intervals"]
@@ -87,7 +86,6 @@ def test_a_cluster_has_its_own() -> None:
 
 
 def test_it_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever changes it in a layer above is told; the ConfigMap of the gate is another."""
     (tmp_path / "policy.yaml").write_text(POLICY + EXTRA)
     answer = call(wire(APPS, config=POLICY + EXTRA))
     items = [

@@ -26,8 +26,6 @@ def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def engine_of(
     request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path
 ) -> Callable[[str], Engine]:
-    """Make an engine by its name, `<program>-<way>`."""
-
     def make(name: str) -> Engine:
         program, way = name.split("-")
         found = tool(program)
@@ -48,7 +46,6 @@ def engine_of(
 
 @pytest.fixture(params=WAYS)
 def engine(request: pytest.FixtureRequest, engine_of: Callable[[str], Engine]) -> Engine:
-    """Every way to have kustomize call the function."""
     return engine_of(request.param)
 
 

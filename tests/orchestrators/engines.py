@@ -27,8 +27,6 @@ Objects = dict[tuple[str, str, str], dict[str, object]]
 
 @dataclass(frozen=True)
 class Engine:
-    """One program that builds kustomizations, and one way in which it starts the function."""
-
     command: tuple[str | Path, ...]
     annotation: str = ""
     """The value of `config.kubernetes.io/function`.
@@ -46,7 +44,6 @@ class Engine:
         return run(*self.command, "--enable-alpha-plugins", folder, environment=self.environment)
 
     def built(self, folder: Path) -> str:
-        """Return what a kustomization yields that has to build."""
         done = self.build(folder)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -54,8 +51,6 @@ class Engine:
 
 @dataclass(frozen=True)
 class Kpt:
-    """kpt, and one way in which it starts the function."""
-
     program: Path
     kptfile: str
     """How a Kptfile names the function."""

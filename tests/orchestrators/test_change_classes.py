@@ -41,8 +41,6 @@ Build = Callable[[str, str], subprocess.CompletedProcess[str]]
 def build(
     request: pytest.FixtureRequest, engine_of: Callable[[str], Engine], tmp_path: Path
 ) -> Build:
-    """Build a kustomization with a generator, and ChangeClasses that keep a class, or none."""
-
     def built(keep: str, rest: str) -> subprocess.CompletedProcess[str]:
         classes = CLASSES + (f"  keep: {keep}\n" if keep else "")
         files = {"web.yaml": WEB, "classes.yaml": classes}
@@ -59,7 +57,6 @@ FIXED = (
 
 
 def test_a_class_is_kept(build: Build) -> None:
-    """Both together are the base; with one name for good, references across them hold."""
     live, window = (
         list(yaml.load_all(build(keep, FIXED).stdout, yaml.CSafeLoader))
         for keep in ("live", "window")

@@ -46,7 +46,6 @@ def test_K06_files_that_use_one_anchor_each_for_itself(kpt: Kpt, tmp_path: Path)
 
 
 def test_K06_render_twice(kpt: Kpt, tmp_path: Path) -> None:
-    """The second render finds what the first wrote and changes no byte."""
     folder = package(tmp_path, kpt)
     before = read(folder)
     first = kpt.render(folder)
@@ -62,7 +61,6 @@ def test_K06_render_twice(kpt: Kpt, tmp_path: Path) -> None:
 
 
 def test_K06_policy_that_shrinks(kpt: Kpt, tmp_path: Path) -> None:
-    """What the policy no longer yields is gone after the next render, and nothing else is."""
     more = POLICY.replace(
         "  freezes:\n", "    sunday:\n      opens: Sun 01:00\n      duration: 2h\n  freezes:\n"
     )
@@ -77,7 +75,6 @@ def test_K06_policy_that_shrinks(kpt: Kpt, tmp_path: Path) -> None:
 
 
 def test_K02_failing_policy_under_kpt(kpt: Kpt, tmp_path: Path) -> None:
-    """kpt shows what is wrong with the policy, and writes nothing."""
     folder = package(tmp_path, kpt, POLICY.replace("Mon 08:00", "Fry 08:00"))
     before = read(folder)
     done = kpt.render(folder)
@@ -88,7 +85,6 @@ def test_K02_failing_policy_under_kpt(kpt: Kpt, tmp_path: Path) -> None:
 
 
 def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Path) -> None:
-    """Head, line and foot comments stay."""
     echo = Kpt(kpt.program, "exec: cat", ("--exec", "cat"), ("--allow-exec",))
     folder, untouched = package(tmp_path / "ours", kpt), package(tmp_path / "echo", echo)
     assert kpt.render(folder).returncode == 0
@@ -102,7 +98,6 @@ def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Pa
 
 
 def test_K07_eval(kpt: Kpt, tmp_path: Path) -> None:
-    """`kpt fn eval` with a policy from outside the package yields what the pipeline yields."""
     rendered, folder = package(tmp_path / "rendered", kpt), package(tmp_path / "package", kpt)
     assert kpt.render(rendered).returncode == 0
     done = kpt.fn("eval", folder, *kpt.flags, "--fn-config", folder / "policy.yaml")
@@ -111,7 +106,6 @@ def test_K07_eval(kpt: Kpt, tmp_path: Path) -> None:
 
 
 def test_K08_source_function_sink(kpt: Kpt, function: Path, tmp_path: Path) -> None:
-    """In a pipe between `kpt fn source` and `kpt fn sink` it yields what the pipeline yields."""
     rendered, folder = package(tmp_path / "rendered", kpt), package(tmp_path / "package", kpt)
     assert kpt.render(rendered).returncode == 0
     source = kpt.fn("source", folder, "--fn-config", folder / "policy.yaml")
@@ -130,11 +124,7 @@ def test_K08_source_function_sink(kpt: Kpt, function: Path, tmp_path: Path) -> N
 
 @pytest.fixture
 def podman_without_network(podman: Path, tmp_path: Path) -> str:
-    """A PATH on which podman gives a container no network, even if it is not told so.
-
-    For the first container that has one, podman changes the machine: a bridge, rules of the packet
-    filter, parameters of the kernel.
-    """
+    """The first container with a network would change the machine: bridge, filter, parameters."""
     text = '#!/bin/sh\n[ "$1" = run ] && shift && set -- run --network=none "$@"\n'
     write(tmp_path, {"bin/podman": f'{text}exec {podman} "$@"\n'})
     (tmp_path / "bin/podman").chmod(0o755)
@@ -144,7 +134,6 @@ def podman_without_network(podman: Path, tmp_path: Path) -> str:
 def test_P08_doc_asks_for_help(
     tool: Callable[[str], Path], image: str, podman_without_network: str
 ) -> None:
-    """`kpt fn doc` shows the function's own help."""
     kept = {"KPT_FN_RUNTIME": "podman", "PATH": podman_without_network}
     done = run(tool("kpt"), "fn", "doc", "--image", image, environment=kept)
     assert done.returncode == 0, done.stderr

@@ -65,7 +65,6 @@ def test_K01_no_network_nobody_read_only_no_home(
 
 
 def test_K01_as_transformer(engine: Engine, function: Path, tmp_path: Path) -> None:
-    """The function adds windows, edits targets and keeps the rest, however it is started."""
     built = engine.built(repository(tmp_path, engine))
     found = objects(built)
     assert kinds(ours(built)) == WINDOWS
@@ -79,7 +78,6 @@ def test_K01_as_transformer(engine: Engine, function: Path, tmp_path: Path) -> N
 
 
 def test_K02_failing_policy(engine: Engine, tmp_path: Path) -> None:
-    """Its file is named, as the kustomization asks kustomize to note it."""
     origin = "buildMetadata: [originAnnotations]\n"
     built = engine.build(repository(tmp_path, engine, FAILING, more=origin))
     assert (built.returncode, built.stdout) == (1, "")
@@ -139,7 +137,6 @@ def test_K04_exec_that_is_not_enabled_is_skipped(
 def test_K05_legacy_protocol(
     legacy: Engine, engine_of: Callable[[str], Engine], tmp_path: Path
 ) -> None:
-    """The legacy plugin yields what the container yields."""
     container = engine_of("kubectl-container")
     by_plugin = legacy.build(repository(tmp_path / "legacy", legacy))
     by_container = container.build(repository(tmp_path / "container", container))
@@ -149,7 +146,6 @@ def test_K05_legacy_protocol(
 
 @pytest.mark.parametrize("way", ["container", "exec"])
 def test_K09_kustomize_alone(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
-    """kustomize runs it as container, as exec and from a Component, with one result."""
     engine = engine_of(f"kustomize-{way}")
     directly = engine.build(repository(tmp_path / "direct", engine))
     through = engine.build(component(tmp_path, engine))
@@ -207,7 +203,6 @@ def test_K10_component_in_a_layer(
 def test_T05_prefixes_below_and_above_still_rename_references(
     engine: Engine, tmp_path: Path
 ) -> None:
-    """References follow renamed objects through the function as they do without it."""
     base = {**{f"base/{name}": text for name, text in RESOURCES.items()}}
     base["base/kustomization.yaml"] = f"namePrefix: below-\nresources: [{', '.join(RESOURCES)}]\n"
     policy = engine.policy(POLICY.replace("[infra, apps]", "[below-infra, below-apps]"))
@@ -236,7 +231,6 @@ PATCH = """\
 
 
 def test_C06_policy_patched_by_kustomize(engine: Engine, tmp_path: Path) -> None:
-    """A folder in the transformer slot may patch a policy."""
     files = {
         "base/policy.yaml": engine.policy(),
         "base/kustomization.yaml": "resources: [policy.yaml]\n",
@@ -289,14 +283,12 @@ def test_what_a_cluster_removes_in_the_own_file_is_gone(
 
 
 def test_G01_generator(engine: Engine, tmp_path: Path) -> None:
-    """In the generator slot it sees no resources and emits the windows, not its own policy."""
     built = engine.built(repository(tmp_path, engine, slot="generators"))
     assert kinds(ours(built)) == WINDOWS
     assert "WindowPolicy" not in kinds(objects(built))
 
 
 def test_G08_name_prefix_of_the_layer(legacy: Engine, tmp_path: Path) -> None:
-    """Under the layer's namePrefix our objects still refer to each other by their new names."""
     built = legacy.built(repository(tmp_path, legacy, slot="generators", more="namePrefix: eu-\n"))
     found = ours(built)
     assert all(name.startswith("eu-") for _, _, name in found)
@@ -322,7 +314,6 @@ def pods(found: Objects) -> "list[dict[str, object]]":
 
 
 def test_G09_one_result_in_every_slot(legacy: Engine, function: Path, tmp_path: Path) -> None:
-    """Transformer, generator, Component and `render` yield the same objects."""
     transformer = legacy.build(repository(tmp_path / "transformer", legacy))
     generator = legacy.build(repository(tmp_path / "generator", legacy, slot="generators"))
     from_component = legacy.build(component(tmp_path, legacy))

@@ -39,7 +39,6 @@ def kustomize(tool: Callable[[str], Path]) -> Callable[[Path], list[dict[str, ob
 
 @pytest.fixture(params=["bergen", "cadiz", "delft"])
 def cluster(request: pytest.FixtureRequest) -> str:
-    """A cluster whose windows are at work."""
     return str(request.param)
 
 
@@ -78,7 +77,6 @@ def opened(events: Iterable[tuple[datetime, bool]]) -> list[tuple[datetime, date
 def test_the_schedules_are_those_of_the_original(
     cluster: str, kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
-    """Migrated, rendered and built, a cluster has the CronJobs that it had."""
     assert program("", "migrate", ORIGINAL, "--output-dir", tmp_path / "out").code == 0
     [policy] = (tmp_path / "out").glob("*.yaml")
     assert (
@@ -95,7 +93,6 @@ def test_the_schedules_are_those_of_the_original(
 def test_it_is_open_when_the_original_was(
     cluster: str, kustomize: Callable[[Path], list[dict[str, object]]]
 ) -> None:
-    """Over a year, the gate decides what the controller made of the old CronJobs."""
     built = kustomize(ORIGINAL / INFRA.format(cluster))
     wanted = opened(
         [*runs(schedules(built, "open"), state=True), *runs(schedules(built, "close"), state=False)]
@@ -112,7 +109,6 @@ def test_it_is_open_when_the_original_was(
 def test_the_repository_builds_without_the_old_windows(
     cluster: str, kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
-    """Once the steps are done, all else is as ever."""
     after = tmp_path / "after"
     found = read(ORIGINAL)
     shutil.copytree(ORIGINAL, after)

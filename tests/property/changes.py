@@ -28,7 +28,6 @@ class Change:
 
     @property
     def utc(self) -> datetime:
-        """The instant of the change."""
         return utc(self.at)
 
     @property
@@ -52,7 +51,6 @@ class Group:
 
 @cache
 def groups() -> list[Group]:
-    """Group all zones by what their clocks show."""
     found: dict[tuple[tuple[int, ...], ...], list[str]] = {}
     for name in sorted(zones.names()):
         found.setdefault(tuple(_changes(name)), []).append(name)
@@ -74,12 +72,10 @@ CHANGES = strategies.deferred(lambda: strategies.sampled_from(changes()))
 
 @cache
 def of(name: str) -> list[Change]:
-    """List the changes of one zone."""
     return [Change(name, *each) for each in list(_changes(name))[1:]]
 
 
 def _changes(name: str) -> Iterator[tuple[int, ...]]:
-    """Give the first offset of a zone, then each change: when, from which offset and to which."""
     tz = zone(name)
     yield (offset(tz, FIRST),)
     # `utcoffset` is an eighth of the work of `offset`, and they differ by no more than the place
@@ -97,5 +93,4 @@ def _changes(name: str) -> Iterator[tuple[int, ...]]:
 
 @cache
 def _grid() -> list[tuple[int, datetime]]:
-    """List the UTC minutes at which clocks are looked at, each with its instant."""
     return [(at, utc(at)) for at in range(FIRST, LAST + STEP, STEP)]

@@ -12,7 +12,6 @@ DAY = timedelta(days=1)
 
 
 def replayed(trigger: Trigger, start: datetime, until: datetime) -> list[datetime]:
-    """Fire a schedule as the controller does, from a day before `start` to a day after `until`."""
     every = runs(trigger.schedule, trigger.time_zone, start - DAY)
     return list(takewhile(lambda run: run < until + DAY, every))
 

@@ -36,27 +36,22 @@ def minute(moment: datetime) -> int:
 
 
 def utc(number: int) -> datetime:
-    """Give the UTC minute of this number."""
     return (EPOCH + number * MINUTE).replace(tzinfo=UTC)
 
 
 @cache
 def zone(name: str) -> ZoneInfo:
-    """Read a zone of the tzdata package."""
     with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
         return ZoneInfo.from_file(data, name)
 
 
 def offset(tz: ZoneInfo, at: int) -> int:
-    """Give the minutes that clocks are ahead of UTC, at a UTC minute."""
     now = EPOCH + at * MINUTE
     return (tz.fromutc(now.replace(tzinfo=tz)).replace(tzinfo=None, fold=0) - now) // MINUTE
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk through UTC minutes from `start` on."""
-
     start: int
     shown: list[int]
 
@@ -76,7 +71,6 @@ def walk(name: str, start: int, count: int) -> Walk:
 
 
 def names(recurrence: Recurrence, day: date) -> bool:
-    """Whether something recurs on a day."""
     day -= timedelta(days=recurrence.shift)
     on_day, on_weekday = day.day in recurrence.days, (day.weekday() + 1) % 7 in recurrence.weekdays
     if recurrence.nth is not None:
@@ -92,7 +86,6 @@ def names(recurrence: Recurrence, day: date) -> bool:
 
 @lru_cache(maxsize=8)
 def moments(recurrence: Recurrence) -> list[int]:
-    """Write down every moment from the epoch to the horizon."""
     times = sorted(
         hour * HOUR + minute for hour in recurrence.hours for minute in recurrence.minutes
     )
@@ -114,7 +107,6 @@ def first_after(recurrence: Recurrence, wall: int) -> int:
 
 @lru_cache(maxsize=6)
 def painted(rule: Rule) -> bytes:
-    """Paint every occurrence of a recurring rule onto the minutes of the wall clock."""
     assert isinstance(rule.begins, Recurrence)
     paint, done = bytearray(LAST), 0
     for begin in moments(rule.begins):
@@ -138,7 +130,6 @@ def _recurring_end(rule: Rule, begin: int) -> int:
 
 
 def active(rule: Rule, way: Walk, name: str) -> int:
-    """Say at which minutes of a walk a rule is in force."""
     if isinstance(rule.begins, Recurrence):
         return _packed(map(painted(rule).__getitem__, way.shown))
     begun = [True] * len(way.shown) if rule.begins is None else _reached(rule.begins, way)

@@ -21,7 +21,6 @@ _ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 
 def decide(timetable: Timetable, at: datetime) -> Decision:
-    """Say whether `timetable` is open at the aware instant `at`."""
     now = next(timeline(timetable, at, at + timedelta.resolution))
     reasons = {rule.name: rule.reason for _, rule in _ranked(timetable)}
     words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in now.rules)
@@ -34,7 +33,6 @@ def decide(timetable: Timetable, at: datetime) -> Decision:
 
 
 def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Cover [`start`, `until`) with segments, open and closed in turn, lazily."""
     start, until, early = start.astimezone(UTC), until.astimezone(UTC), timetable.closes_early
     parts = _shortened(_ruled(timetable, start, until + early), early)
     for is_open_now, run in groupby(
@@ -60,7 +58,6 @@ def _shortened(parts: Iterator[Segment], early: timedelta) -> Iterator[Segment]:
 
 
 def _ruled(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Sweep over the occurrences of all rules."""
     tz = zone(timetable.time_zone)
     last = (_NEVER, _NEVER, 0, "")
     coming = merge(

@@ -164,7 +164,6 @@ def plan(shape: str, change: Change) -> Plan:
 
 @cache
 def compiled(text: str) -> Plan:
-    """Load and compile a policy for no cluster in particular; nothing may be wrong with it."""
     loaded = load(KubeObject.parse(text.encode()).node)
     assert loaded.policy, loaded.results
     made, _ = compile_policy(loaded.policy, None, Inventory((), visible=False))
@@ -172,7 +171,6 @@ def compiled(text: str) -> Plan:
 
 
 def dates(change: Change) -> dict[str, str]:
-    """Give the words of the texts for a change."""
     day = change.wall.date()
     days = {"eve": day - timedelta(days=1), "day": day, "morrow": day + timedelta(days=1)}
     instants = {name: change.utc + timedelta(minutes=later) for name, later in INSTANTS.items()}

@@ -80,7 +80,6 @@ def is_said(timetable: Timetable, found: Intervals, at: datetime) -> None:
 def test_every_minute_is_open_or_closed_as_decided(
     shape: str, change: object, minutes: list[int], days: int
 ) -> None:
-    """Around what is dated, and in other years of the table, where the clock runs on."""
     timetable: Timetable = plan(shape, change).timetable
     found = intervals(timetable)
     for number in minutes:
@@ -91,7 +90,6 @@ def test_every_minute_is_open_or_closed_as_decided(
 
 @pytest.mark.parametrize("shape", mostly_slow(sorted(SHAPES), 20))
 def test_shapes_take_few_intervals(shape: str) -> None:
-    """All shapes, also those that the length of a month moves, which are said year by year."""
     found = intervals(
         plan(shape, next(filter(lambda each: is_covered(each.utc), changes()))).timetable
     )
@@ -99,7 +97,6 @@ def test_shapes_take_few_intervals(shape: str) -> None:
 
 
 def dated(*overrides: Rule, **fields: object) -> Timetable:
-    """A timetable of office hours with some overrides."""
     return plan("office hours", changes()[0]).timetable._replace(overrides=overrides, **fields)
 
 
@@ -117,7 +114,6 @@ def dated(*overrides: Rule, **fields: object) -> Timetable:
 def test_overrides_of_years(
     begins: datetime | None, ends: datetime, state: str, early: int
 ) -> None:
-    """They take few intervals, and are right at their edges."""
     rule = Rule(Kind.OVERRIDE, "long", begins, ends, "r", state)
     timetable = dated(rule, closes_early=timedelta(minutes=early))
     found = intervals(timetable)

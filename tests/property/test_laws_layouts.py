@@ -88,7 +88,6 @@ def complete(config: KubeObject, cluster: str) -> dict[tuple[str, str, str], obj
 def test_patches_build_to_the_whole(
     every: list[dict[str, object]], tool: Callable[[str], Path]
 ) -> None:
-    """Kustomize makes of base and patches exactly the objects of one cluster alone."""
     kustomize, config = tool("kustomize"), policy(every)
     clusters = tuple(f"c{number}" for number in range(len(every)))
     ours = Fleet((FleetPolicy.of(config),), clusters, lambda _: [])

@@ -62,7 +62,6 @@ def around(change: ClockChange, days: int) -> datetime:
 def test_every_wait_is_walked_again(
     shape: str, change: ClockChange, days: int, offsets: list[int]
 ) -> None:
-    """Of any shape of a policy and any history."""
     timetable = plan(shape, change).timetable
     begins = around(change, days)
     found = replayed(timetable, begins, offsets)
@@ -84,7 +83,6 @@ def test_every_wait_is_walked_again(
 def test_figures_are_those_of_the_waits(
     shape: str, change: ClockChange, days: int, offsets: list[int]
 ) -> None:
-    """Sums over months and openings lose nothing."""
     found = replayed(plan(shape, change).timetable, around(change, days), offsets)
     ended = [wait for wait in found.waits if wait.opens is not None]
     seconds = sorted((wait.opens - wait.change.at).total_seconds() for wait in ended)
@@ -120,7 +118,6 @@ VERSIONS = st.lists(
 def test_every_minute_is_told_as_it_was(
     versions: list[tuple[int, State, str]], change: ClockChange, days: int
 ) -> None:
-    """By the last version that could be read, walked minute by minute."""
     begins = around(change, days)
     ends = begins + timedelta(days=2)
     made = []

@@ -55,7 +55,6 @@ def emitted(compiled: Plan) -> str:
 @given(PLANS, INSTANTS)
 @settings(max_examples=examples(300))
 def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
-    """On the emitted text, for any instant of ten years."""
     decision = decide(timetable.load(emitted(compiled)), at)
     said = state(compiled, at)
     rules = ", ".join(decision.rules) or None
@@ -67,7 +66,6 @@ def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
 @given(SHAPE, CHANGES, st.integers(-40, 40), st.integers(1, 9))
 @settings(max_examples=examples(200))
 def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int, days: int) -> None:
-    """At the rims, at each edge and a minute before it, around changes of the clock."""
     compiled = plan(shape, change)
     tz = zone(compiled.timetable.time_zone)
     for start in (near(change, hours), near(change, hours).astimezone(tz).date()):
@@ -105,7 +103,6 @@ def opened(table: Timetable, begins: datetime, ends: datetime) -> set[datetime]:
 def test_a_difference_is_what_the_evaluator_says(
     before: str, after: str, change: Change, hours: int, days: int
 ) -> None:
-    """All that opens or closes, quarter by quarter, each change with its state and rules."""
     old, new = plan(before, change).timetable, plan(after, change).timetable
     found = compare(old, new, Period(near(change, hours), days))
     was, now = (opened(each, found.begins, found.ends) for each in (old, new))
@@ -123,7 +120,6 @@ def test_a_difference_is_what_the_evaluator_says(
 def in_force(
     rule: Rule, of: Timetable, begins: datetime, ends: datetime
 ) -> list[tuple[datetime, datetime]]:
-    """When a freeze of all that would be open is in force, as the evaluator says."""
     freezes = (rule._replace(state=None),)
     frozen = zoned.timetable(time_zone=of.time_zone, outside_windows="Open", freezes=freezes)
     return [(part.begins, part.ends) for part in timeline(frozen, begins, ends) if not part.open]
@@ -141,7 +137,6 @@ def in_force(
 def test_exceptions_are_what_the_evaluator_says(
     shape: str, change: Change, start: int, minutes: int, seconds: int
 ) -> None:
-    """Of any rule that stands as a freeze: all that touch an interval, with their own edges."""
     table = plan(shape, change).timetable
     table = table._replace(freezes=(*table.windows, *table.freezes), windows=())
     begins = change.utc + timedelta(minutes=start, seconds=seconds)
@@ -160,7 +155,6 @@ def test_exceptions_are_what_the_evaluator_says(
 
 @pytest.mark.parametrize("shape", ["nights", "every rank", "closes early, dated", "second Tuesday"])
 def test_state_is_what_the_program_prints(shape: str, tmp_path: Path) -> None:
-    """The program, run as the cluster runs it, around a change of the clock and away from it."""
     change = Change("Europe/Berlin", minute(datetime(2027, 3, 28, 1)), 60, 120)
     compiled = plan(shape, change)
     data, listed = configmap.config_map(compiled)["data"], configmap.items(compiled)

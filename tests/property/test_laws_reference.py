@@ -103,7 +103,6 @@ slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_to
 def test_timelines_are_those_of_the_reference(
     drawn: tuple[Timetable, datetime], begins: int
 ) -> None:
-    """Every edge and every rule of some days, in the same order."""
     timetable, centre = drawn
     start = centre + begins * MINUTE
     until = start + 4 * DAY
@@ -116,7 +115,6 @@ def test_timelines_are_those_of_the_reference(
 def test_decisions_are_those_of_the_reference(
     drawn: tuple[Timetable, datetime], minutes: list[int]
 ) -> None:
-    """State, rules, reason, and what changes before and after, whoever was asked before."""
     timetable, centre = drawn
     for each in minutes:
         at = centre + each * MINUTE + timedelta(seconds=abs(each) % 60)
@@ -125,7 +123,6 @@ def test_decisions_are_those_of_the_reference(
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_every_shape_is_decided_as_by_the_reference(shape: str) -> None:
-    """Policies as one writes them, each around changes of several clocks."""
     every = changes()
     for change in islice(every, list(SHAPES).index(shape) * 5 % len(every), None, 800):
         timetable = plan(shape, change).timetable

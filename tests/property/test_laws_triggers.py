@@ -40,14 +40,12 @@ def coming() -> list[Change]:
 
 @pytest.mark.parametrize("shape", mostly_slow(RECURRING, every=12))
 def test_every_edge_of_some_years_is_met(shape: str) -> None:
-    """Whatever recurs, in a zone of its own: each edge."""
     zone = ZONES[list(RECURRING).index(shape) % len(ZONES)]
     assert missed_edges(plan(shape, Change(zone, 0, 0, 0)), START, START + 3 * 366 * DAY) == []
 
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=66))
 def test_every_edge_at_a_change_is_met(shape: str) -> None:
-    """Days around a change of a clock, whatever is dated lying in it; others for each shape."""
     number = list(SHAPES).index(shape)
     for change in coming()[number % STRIDE :: STRIDE]:
         missed = missed_edges(plan(shape, change), change.utc - 3 * DAY, change.utc + 3 * DAY)
@@ -60,7 +58,6 @@ def test_every_edge_at_a_change_is_met(shape: str) -> None:
 )
 @pytest.mark.parametrize("interval", ["10m", "24h"])
 def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> None:
-    """A window that ends in what the clock skips, or shows twice, ends on time."""
     for change in [each for each in of(zone) if each.utc >= START][:12]:
         day = f"{change.wall:%a}"
         for time in (f"{change.wall:%H:%M}", f"{change.wall + 20 * MINUTE:%H:%M}"):
@@ -86,7 +83,6 @@ def test_there_are_few(shape: str) -> None:
 
 @pytest.mark.parametrize("interval", mostly_slow(INTERVALS, every=5), ids=str)
 def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
-    """The resync comes every `interval`, across midnight and the turn of the year."""
     timetable = plan("office hours", Change("Europe/Berlin", 0, 0, 0)).timetable
     until = UNTIL if interval >= timedelta(hours=6) else START + 7 * DAY
     for cluster in range(4):

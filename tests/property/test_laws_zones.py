@@ -39,7 +39,6 @@ def written(timetable: Timetable, start: int, count: int) -> bytes:
 
 
 def test_no_change_is_left_out() -> None:
-    """Every zone is in a group, and every change meets some shape."""
     assert sorted(name for group in groups() for name in group.zones) == sorted(zones.names())
     jumps = {change.after - change.before for change in changes()}
     assert jumps >= {60, -60, 30, -30, 1440, 180, -180}
@@ -48,7 +47,6 @@ def test_no_change_is_left_out() -> None:
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=66))
 def test_every_minute(shape: str) -> None:
-    """Three days around each change, the timeline is what a run in each minute finds."""
     for change in met_by(shape, STRIDE):
         timetable, start = around(change, shape)
         for first, count in ((start, MINUTES), (change.at - 15, HOUR), (change.at + 15, HOUR)):

@@ -125,7 +125,6 @@ def test_the_classes_of_a_split_join_to_the_base(spec: Object, stream: list[Obje
 
 @drawn(specs(), STREAMS)
 def test_the_files_of_a_split_join_to_the_base(spec: Object, stream: list[Object]) -> None:
-    """One file for each object, with its text as it came."""
     texts = [KubeObject.from_value(found).span for found in stream]
     divided = partition(spec, stream)
     files = split.files("c", Spec.read(spec), divided, None)
@@ -162,7 +161,6 @@ def test_annotation_first_rule_default(spec: Object, stream: list[Object]) -> No
 
 @drawn(specs(), STREAMS)
 def test_nothing_comes_before_its_namespace_or_its_kind(spec: Object, stream: list[Object]) -> None:
-    """A Namespace and a CRD are in no later class than what is in it, or of it."""
     placements = partition(spec, stream).placements
     for provider in placements:
         for user in placements:
@@ -174,7 +172,6 @@ def test_nothing_comes_before_its_namespace_or_its_kind(spec: Object, stream: li
 
 @drawn(specs(), STREAMS)
 def test_annotated_resources_stay_where_they_are(spec: Object, stream: list[Object]) -> None:
-    """Without `keep` everything is annotated, and a second run changes nothing."""
     once = call(given(stream, spec))
     if once.code == 0:
         assert call(once.out).out == once.out
@@ -187,7 +184,6 @@ def test_annotated_resources_stay_where_they_are(spec: Object, stream: list[Obje
 def test_a_rule_that_covers_another_leaves_it_nothing(
     earlier: Object, later: Object, stream: list[Object]
 ) -> None:
-    """A rule that is refused as unreachable could not have matched anything."""
     one, other = ClassRule.read(earlier), ClassRule.read(later)
     if one.covers(other):
         for found in stream:

@@ -167,7 +167,6 @@ def test_schema_and_model_accept_the_same(kind: str) -> None:
 
 
 def test_fixtures_of_the_rules() -> None:
-    """What the model takes the schema takes; what the schema refuses the model refuses."""
     for fixture in FIXTURES:
         for policy in krm.documents(fixture.read_bytes()):
             agree("WindowPolicy", value(policy.node))

@@ -324,7 +324,6 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
 
 
 def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return the options that give a command a format, and the formats of its parser."""
     module = importlib.import_module("krm_windows.cli.arguments")
     parser = module.parser(COMMANDS, [command])
     [commands] = (
@@ -367,7 +366,6 @@ def run(
 
 
 def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
-    """Judge what a call printed: no failure of ours, and nothing raw in either stream."""
     assert ended.code != ExitCode.FAILURE, (about, ended.err[:2000])
     assert "Traceback" not in ended.err, about
     assert not raw(ended.err), (about, raw(ended.err))
@@ -451,7 +449,6 @@ def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.Mo
 
 
 def test_file_names_that_are_no_text(run: Run) -> None:
-    """Bytes that are not UTF-8 are shown by their codes, in every format."""
     name = os.fsdecode(b"evil\xff\xfe\x80.yaml")
     Path(name).write_text(written(wrong("evil")))
     for options, form in formats("check"):

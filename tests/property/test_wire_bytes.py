@@ -37,7 +37,6 @@ def end(node: yaml.Node) -> int:
 
 
 def content(node: yaml.Node) -> object:
-    """Return tags and texts of a node of libyaml, whatever its place."""
     if isinstance(node, yaml.ScalarNode):
         return node.tag, node.value
     if isinstance(node, yaml.MappingNode):
@@ -46,7 +45,6 @@ def content(node: yaml.Node) -> object:
 
 
 def check_boundaries(data: bytes) -> int:
-    """Compare each boundary of a scan with the nodes of PyYAML, which alone reads here."""
     fields = outline.scan(data)
     assert fields
     text = data.decode("utf-8-sig")

@@ -151,7 +151,6 @@ class Page:
         return lines
 
     def dashed(self, lines: list[str], column: int) -> list[str]:
-        """Put a dash before the first line of a mapping that is neither blank nor a comment."""
         for index, line in enumerate(lines):
             if line.strip() and not line.strip().startswith("#"):
                 head = [" " * column + above.strip() for above in lines[:index]]

@@ -57,7 +57,6 @@ def replaced(text: str, value: str, digest: str) -> str:
 @pytest.mark.parametrize("name", ["python", "127.0.0.1:5000/a/b.c"])
 @pytest.mark.parametrize("digest", ["", f"@{DIGEST}"])
 def test_renovate_finds_an_image_and_writes_it_anew(written: str, name: str, digest: str) -> None:
-    """However YAML has it; what it writes is YAML with the new image and all else as it was."""
     indented = written.format(f"{name}:3.13-slim{digest}")
     space = " " if indented.startswith("{") else "\n    "
     text = f"{POLICY}  actuator:{space}{indented}\n"
@@ -81,7 +80,6 @@ def test_renovate_finds_an_image_and_writes_it_anew(written: str, name: str, dig
     ids=["no image", "no policy", "a comment"],
 )
 def test_renovate_leaves_other_files_alone(text: str) -> None:
-    """Those without a policy."""
     assert found(text) == []
 
 
@@ -120,7 +118,6 @@ def test_renovate_leaves_what_is_rendered_alone() -> None:
 
 
 def test_the_entry_of_the_catalogue_is_whole() -> None:
-    """As the functions of kpt's own catalogue have it; what it points to is in the repository."""
     folder = ROOT / "function-config"
     entry = yaml.safe_load((folder / "metadata.yaml").read_text())
     demanded = {"image", "description", "tags", "sourceURL", "examplePackageURLs", "license"}

@@ -46,7 +46,6 @@ def fits(tool: Tool, schema: str, *paths: Path) -> Found:
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_a_file_is_of_the_schema_of_its_program(schema: str, tool: Tool) -> None:
-    """Each field is known and of its type."""
     done = fits(tool, schema, *SCHEMAS[schema])
     assert done.returncode == 0, done.stdout
 
@@ -55,7 +54,6 @@ def test_a_file_is_of_the_schema_of_its_program(schema: str, tool: Tool) -> None
 def test_the_jobs_of_the_component_are_of_the_schema(
     command: str, tool: Tool, tmp_path: Path
 ) -> None:
-    """What GitLab reads once the inputs are put in; and the head of the file, which names them."""
     text = COMPONENT.read_text()
     inputs = {
         "command": command,
@@ -72,7 +70,6 @@ def test_the_jobs_of_the_component_are_of_the_schema(
 
 
 def test_actionlint_finds_nothing(tool: Tool) -> None:
-    """Contexts, expressions, rights, triggers and names of runners; Gitea's are of that grammar."""
     done = run(tool("actionlint"), "-no-color", *GITHUB, GITEA)
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -87,7 +84,6 @@ def audited(tool: Tool, *paths: Path) -> list[str]:
 
 
 def test_zizmor_finds_nothing(tool: Tool) -> None:
-    """No text of others in scripts, no rights too many, no credentials left, nothing unpinned."""
     assert audited(tool, ROOT / "action.yml", *GITHUB) == []
 
 

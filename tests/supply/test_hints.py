@@ -23,7 +23,6 @@ from checks import hints
     ],
 )
 def test_a_hint_that_can_be_taken_over_is_found(hint: str) -> None:
-    """The test above can fail."""
     assert list(hints.foreign(f"Do this:\n\n{hint}\n", hints.known()))
 
 
@@ -37,5 +36,4 @@ def test_a_hint_that_can_be_taken_over_is_found(hint: str) -> None:
     ],
 )
 def test_a_hint_that_cannot_be_is_left_alone(hint: str) -> None:
-    """Paths, packages that are used here, actions by commit."""
     assert not list(hints.foreign(f"Do this:\n\n{hint}\n", hints.known()))

@@ -37,15 +37,12 @@ print(json.dumps(found))
 
 @dataclass(frozen=True)
 class Image:
-    """An image, the arguments of `.ci/image` that make it, and what it may have."""
-
     podman: Path
     name: str
     target: list[str]
     requirements: Path
 
     def output(self, program: str, *arguments: str) -> str:
-        """Run a program of the image, without a network."""
         command = [self.podman, "run", "--rm", "--network=none", f"--entrypoint={program}"]
         done = subprocess.run(
             [*command, self.name, *arguments], capture_output=True, text=True, check=True
@@ -63,12 +60,10 @@ class Image:
 
     @cached_property
     def bom(self) -> str:
-        """The bill of materials, from where the label says that it lies."""
         return self.output("/bin/cat", self.labels["dev.krm-windows.sbom"])
 
     @cached_property
     def components(self) -> dict[str, dict[str, str]]:
-        """The versions of what is in the bill of materials, by kind and name."""
         found: dict[str, dict[str, str]] = {}
         for each in json.loads(self.bom)["components"]:
             found.setdefault(each["purl"].partition("/")[0], {})[each["name"]] = each["version"]
@@ -76,7 +71,6 @@ class Image:
 
     @cached_property
     def installed(self) -> dict[str, tuple[str, int]]:
-        """The packages of others: name, version, and how many licence texts."""
         found = json.loads(self.output("/opt/krm-windows/bin/python3", "-c", INSTALLED))
         del found[sbom.OWN]
         return {canonicalize_name(name): each for name, each in found.items()}
@@ -111,7 +105,6 @@ def test_built_again_from_nothing_it_is_the_same_image(either: Image) -> None:
 
 
 def test_it_has_what_is_hashed_and_nothing_else(either: Image) -> None:
-    """No pip, no build tool; each package's licence lies beside it, as licences ask for."""
     entries = requirements.entries(either.requirements.read_text())
     hashed = {entry.name: entry.version for entry in entries if entry.is_needed_here}
     assert {name: version for name, (version, _) in either.installed.items()} == hashed
@@ -119,7 +112,6 @@ def test_it_has_what_is_hashed_and_nothing_else(either: Image) -> None:
 
 
 def test_its_bill_of_materials_lists_all_that_is_in_it(either: Image) -> None:
-    """Every Python package, the interpreter, and every package of the base, at their versions."""
     assert not JsonStrictValidator(SchemaVersion.V1_6).validate_str(either.bom)
     python = {name: version for name, (version, _) in either.installed.items()}
     show = ["--show", "--showformat", "${Package} ${Version}\\n"]
@@ -130,7 +122,6 @@ def test_its_bill_of_materials_lists_all_that_is_in_it(either: Image) -> None:
 
 
 def test_the_function_says_what_it_is(of_function: Image, pins: dict[str, dict[str, str]]) -> None:
-    """Version, licence, base; the revision is known where a release is built."""
     labels = of_function.labels
     opencontainers = "org.opencontainers.image."
     assert labels[f"{opencontainers}base.name"].partition("@")[0] == pins["image"]["base"]
@@ -145,7 +136,6 @@ def test_the_function_says_what_it_is(of_function: Image, pins: dict[str, dict[s
 
 
 def test_the_service_says_what_it_is(of_service: Image) -> None:
-    """It runs as nobody, and serves."""
     assert of_service.labels["org.opencontainers.image.title"] == "krm-windows-server"
     assert of_service.inspect("{{.Config.User}}") == "65534:65534"
     entry = json.loads(of_service.inspect("{{json .Config.Entrypoint}}"))
@@ -167,10 +157,7 @@ def test_the_service_lies_on_top_of_the_function(of_service: Image, of_function:
 
 
 def test_nothing_is_fetched_without_a_hash() -> None:
-    """Every command demands hashes and wheels, or has no index.
-
-    Debian's Git, in the image of the service alone, is what apt verifies by its signatures.
-    """
+    """Debian's Git, in the service's image alone, is what apt verifies by its signatures."""
     lines = (ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
     commands = [
         command.split()

@@ -28,7 +28,6 @@ HASH = "$2b$04$OVd5G3tV13iGy4ZXWw6C/eR/ZG15r1hOo5e6/WP2qJa4DSv50nIMy"
 
 @pytest.fixture
 def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
-    """A registry on loopback that wants a password."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         found_at = f"127.0.0.1:{free.getsockname()[1]}"
@@ -74,7 +73,6 @@ def script(job: str, address: str) -> str:
 
 
 def run(text: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a script as `shell: bash` does."""
     (folder / "script.sh").write_text(text)
     command = [*GITHUB_BASH, "script.sh"]
     return subprocess.run(
@@ -134,14 +132,12 @@ def test_a_release_is_one_tag_for_two_platforms(
 
 
 def test_both_jobs_sign_in_alike() -> None:
-    """The one that is run above, and the one that builds the image for half an hour."""
     index, image = (script(job, "").splitlines()[:2] for job in ("index", "image"))
     assert index == image
     assert "podman login" in index[0]
 
 
 def test_what_is_signed_is_what_was_pushed() -> None:
-    """Each signature of the image names it by the digest, and needs no right that is missing."""
     signed = [step for step in JOBS["index"]["steps"] if "attest" in step.get("uses", "")]
     assert len(signed) == 2
     for step in signed:

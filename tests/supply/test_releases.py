@@ -45,7 +45,6 @@ class Release:
 
 
 def copy(paths: Iterable[str], sources: Path, mode: int) -> None:
-    """Copy files of the work tree, each with a mode and a time of its own."""
     for number, path in enumerate(paths):
         target = sources / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +90,6 @@ def tidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Releas
 
 @pytest.fixture(scope="module")
 def untidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """From another folder, with other modes and times, and files that nobody wants to ship."""
     sources = tmp_path_factory.mktemp("untidy") / "deeper" / "than the other"
     copy(reversed(tracked), sources, mode=0o600)
     for path in STRAYS:
@@ -108,7 +106,6 @@ def members(sdist: Path) -> dict[str, tarfile.TarInfo]:
 
 
 def test_the_same_sources_are_the_same_bytes(tidy: Release, untidy: Release) -> None:
-    """Whatever the folder, umask, time zone, locale, hash seed, strays, and the order of files."""
     assert tidy.wheel.name == untidy.wheel.name
     assert tidy.wheel.read_bytes() == untidy.wheel.read_bytes()
     assert tidy.sdist.read_bytes() == untidy.sdist.read_bytes()
@@ -117,13 +114,11 @@ def test_the_same_sources_are_the_same_bytes(tidy: Release, untidy: Release) -> 
 def test_the_source_archive_has_what_git_has_and_nothing_else(
     untidy: Release, tracked: list[str]
 ) -> None:
-    """Built where strays lie about."""
     shipped = {path for path in tracked if path.startswith(("krm_windows/", "function-config/"))}
     assert set(members(untidy.sdist)) == shipped | TOP_LEVEL | MADE
 
 
 def test_files_in_the_source_archive_are_plain_and_nobodys(untidy: Release) -> None:
-    """No links, no devices, no names or numbers of who built it, no odd modes."""
     for path, each in members(untidy.sdist).items():
         owner = (each.uid, each.gid, each.uname, each.gname)
         found = (each.isfile(), each.mode, owner, each.mtime)
@@ -131,7 +126,6 @@ def test_files_in_the_source_archive_are_plain_and_nobodys(untidy: Release) -> N
 
 
 def test_the_wheel_has_the_package_and_nothing_else(untidy: Release, tracked: list[str]) -> None:
-    """Every file of the package that Git knows, and the metadata."""
     with zipfile.ZipFile(untidy.wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert found == {path for path in tracked if path.startswith("krm_windows/")}
@@ -144,7 +138,6 @@ def test_the_source_archive_builds_the_same_wheel(tidy: Release, tmp_path: Path)
 
 
 def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
-    """In a clone with changes and strays."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
     first, second = tmp_path / "first", tmp_path / "second"
@@ -166,7 +159,6 @@ def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
 
 
 def test_the_version_is_that_of_the_tag(tmp_path: Path) -> None:
-    """Without a tag it names the commit; installed, the program says the same, and its commit."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-tags", ROOT, clone], check=True)
     commit = git(clone, "rev-parse", "HEAD")
@@ -188,7 +180,6 @@ def test_the_version_is_that_of_the_tag(tmp_path: Path) -> None:
 
 
 def test_the_wheel_is_enough_for_a_bare_environment(tmp_path: Path) -> None:
-    """Beside it there is what `requirements/image.txt` names: no test, no tool, no work tree."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
     dist(clone, tmp_path / "dist")

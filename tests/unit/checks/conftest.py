@@ -14,8 +14,6 @@ def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture
 def commit(tool: Callable[[str], Path]) -> Callable[[Path], None]:
-    """Make a repository of a directory, and commit what lies there."""
-
     def committed(folder: Path) -> None:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
         for words in (["init"], ["add", "."], ["commit", "--quiet", "--message=before"]):

@@ -80,7 +80,6 @@ PICTURE = {
 def test_what_is_in_the_artifact(
     files: dict[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing else is built, and what a build lacks is said."""
     sync = kustomization("flux-system", path="./clusters/north")
     field = files.get(ROOT, "interval: 1m")
     usual = {

@@ -169,7 +169,6 @@ def test_facts_are_those_of_the_timeline(
     ],
 )
 def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
-    """So that whoever reads it need not look further."""
     assert any(each.startswith(line) for each in found(fields)), found(fields)
 
 

@@ -103,7 +103,6 @@ def of_flux(field: str) -> str:
 
 @pytest.mark.parametrize(("field", "line"), rows_mostly_slow(FIELDS, every=4))
 def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged) -> None:
-    """At its line, and nothing else is found."""
     [(rule, file, said)] = judged(COMPONENT | {WINDOWS: of_flux(field)})
     assert (rule, file) == ("delivery-field", WINDOWS)
     assert said.startswith(line)
@@ -162,7 +161,6 @@ def test_a_field_of_a_kustomization_above(place: str, field: str, judged: Judged
     ),
 )
 def test_what_leaves_the_windows_as_they_are(field: str, layer: str, judged: Judged) -> None:
-    """It only adds labels, or is about other objects."""
     files = {OVERLAY: f"resources: [../windows]\n{layer}\n"} if layer else {}
     delivers = of_flux(field).replace("./windows", "./overlay" if layer else "./windows")
     assert judged({WINDOWS: delivers, **files}) == []
@@ -178,7 +176,6 @@ def test_a_label_of_kustomize_in_place_of_ours(judged: Judged) -> None:
 
 
 def test_windows_that_are_applied_in_part(judged: Judged, windows: dict[str, str]) -> None:
-    """Of each file that is not listed its object is named, unless something else applies it."""
     listed = [name for name in windows if "rolebinding" not in name and "kustom" not in name]
     [missing] = [name for name in windows if "rolebinding" in name]
     resources = "resources:\n" + "".join(f"- ../{name}\n" for name in listed)
@@ -254,7 +251,6 @@ spec:
     ],
 )
 def test_what_a_source_leaves_out(field: str, rule: str | None, judged: Judged) -> None:
-    """The windows, a part of them, or what delivers them; whatever else it leaves out is fine."""
     place = "clusters/north/source.yaml"
     sync = kustomization("flux-system", path="./clusters/north")
     files = {place: f"{SOURCE}  {field}\n", "clusters/north/sync.yaml": sync}
@@ -371,7 +367,6 @@ def test_a_patch_of_a_flux_instance(patch: str, *, fires: bool, judged: Judged) 
 
 @pytest.mark.parametrize("chain", ["windowed", "middle"])
 def test_a_delivery_that_waits_for_what_its_windows_close(chain: str, judged: Judged) -> None:
-    """By itself, or by what it waits for: no edit of the windows would arrive."""
     middle = kustomization("middle", "  dependsOn: [{name: windowed}]\n", source="other")
     files = {WINDOWS: kustomization("windows", f"  dependsOn: [{{name: {chain}}}]\n") + middle}
     found = judged(files)

@@ -32,7 +32,6 @@ SEEN = {
 def test_everything_is_followed_and_there_is_no_false_alarm(
     layout: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every Kustomization of both clusters with its objects, and the policy in both."""
     objects, severities = SEEN[layout]
     options = ["-o", "json", "--no-cache", "--strict", "--source", "flux-system=."]
     assert main(["check", "--repo", str(LAYOUTS / layout), *options]) == 0

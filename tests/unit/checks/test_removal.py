@@ -233,7 +233,6 @@ REMOVED: dict[str, tuple[Files, Files, list[str]]] = {
 
 @pytest.mark.parametrize(("before", "after", "found"), REMOVED.values(), ids=REMOVED)
 def test_removed(before: Files, after: Files, found: list[str], messages: Messages) -> None:
-    """Only what is deleted while it is closed, and is applied by nothing else, stays."""
     said = messages(before, after)
     assert [message.split()[1].partition("/")[2] for message in said] == found
 

@@ -97,7 +97,6 @@ def test_a_move_is_judged_by_what_opens_later(
     tmp_path: Path,
     commit: Callable[[Path], None],
 ) -> None:
-    """So only a later owner is too late."""
     before, after = move.split()
     policies = {
         "windows/policy.yaml": policy(),
@@ -187,7 +186,6 @@ def test_a_gated_release_does_not_move(judged: Judged) -> None:
 def test_a_target_in_another_namespace_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The policy's own namespace is only the default."""
     elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
     lay(tmp_path, BOTH | PAIR | {FLUX: elsewhere})
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])

@@ -43,7 +43,6 @@ def test_a_rule_fires_alone_and_nearly_does_not(
     rule: Rule, commit: Callable[[Path], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fired(name: str) -> set[str]:
-        """Check a repository of the rule, one with a past from the past on."""
         folder = FIXTURES / rule.id / name
         options = [] if rule is rules.SOURCE_ASSUMED else [*HOME]
         if (folder / "before").is_dir():

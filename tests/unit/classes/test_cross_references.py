@@ -17,27 +17,23 @@ INTERNAL = "internal.config.kubernetes.io"
 
 
 def config_map(name: str, namespace: str = "shop", **internal: str) -> dict[str, object]:
-    """Return a ConfigMap, as it may be in the middle of a build."""
     marks = {f"{INTERNAL}/{key}": text for key, text in internal.items()}
     metadata = {"name": name, "namespace": namespace, **({"annotations": marks} if marks else {})}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
 def pod(name: str, namespace: str = "shop", **internal: str) -> dict[str, object]:
-    """Return a Pod that reads a ConfigMap."""
     containers = [{"name": "a", "envFrom": [{"configMapRef": {"name": name}}]}]
     web = config_map("web", namespace, **internal)
     return {**web, "kind": "Pod", "spec": {"containers": containers}}
 
 
 def release(values: str) -> dict[str, object]:
-    """Return an object of a kind that nobody here knows, with a name somewhere in it."""
     app = {"apiVersion": "example.com/v1", "kind": "App", "metadata": {"name": "app"}}
     return {**app, "spec": {"from": [values]}}
 
 
 def found(*stream: dict[str, object], **spec: object) -> list[tuple[str, str, str]]:
-    """Return rule, field and name of what is said of references."""
     partition = divide(Spec.read(SPEC | spec), map(KubeObject.from_value, stream))
     results, _ = cross_references.check(Spec.read(SPEC | spec), partition)
     return [
@@ -69,12 +65,10 @@ EARLIER, RENAMED = "reference-to-earlier-class", "reference-renamed"
 def test_a_reference_into_another_class(
     stream: list[dict[str, object]], said: list[tuple[str, str, str]]
 ) -> None:
-    """By name, kind and namespace; a name with a hash is recognised wherever it is."""
     assert found(*stream) == said
 
 
 def test_within_a_class_there_is_nothing_to_say() -> None:
-    """Whatever is named, and however often."""
     assert found(pod(HASH), config_map(HASH), rules=[]) == []
 
 
@@ -95,7 +89,6 @@ def test_the_other_way_round_it_is_ahead() -> None:
     ],
 )
 def test_an_acknowledged_one_is_meant(referrer: str, to: str) -> None:
-    """Named without its hash; `*` stands for any characters."""
     known = [{"from": referrer, "to": to, "reason": "why not"}]
     assert found(pod("env"), config_map("env"), acknowledge=known) == []
     assert found(pod(HASH), config_map(HASH), acknowledge=known) == []

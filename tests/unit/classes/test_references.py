@@ -44,7 +44,6 @@ OF_POD |= {"ServiceAccount web", "PriorityClass high", "PersistentVolumeClaim da
 
 
 def found(text: str) -> list[references.Reference]:
-    """Return the references of an object."""
     head = "" if text.startswith("apiVersion") else "apiVersion: example.com/v1\n"
     return list(references.of(KubeObject.parse(f"{head}{text}".encode()), "n"))
 
@@ -63,13 +62,11 @@ NAMED = "metadata: {name: a, namespace: n}\nspec:\n"
     ids=["workload", "custom workload", "CronJob", "Pod"],
 )
 def test_a_pod_wherever_it_is_described(text: str) -> None:
-    """Every kind with a Pod template counts, custom ones too."""
     assert {f"{reference.kind} {reference.name}" for reference in found(text)} == OF_POD
     assert {reference.namespace for reference in found(text)} == {"n"}
 
 
 def test_the_path_is_that_of_the_name() -> None:
-    """A reviewer finds the line by it."""
     paths = [reference.path for reference in found(f"kind: Pod\n{NAMED}{POD}")]
     assert "spec.containers[0].env[1].valueFrom.configMapKeyRef.name" in paths
     assert "spec.volumes[3].projected.sources[0].secret.name" in paths
@@ -101,12 +98,10 @@ def test_the_path_is_that_of_the_name() -> None:
     ],
 )
 def test_other_kinds(text: str, named: list[str]) -> None:
-    """A name, or a map that says kind and namespace; odd shapes refer to nothing."""
     assert {f"{reference.kind} {reference.name}" for reference in found(text)} == set(named)
 
 
 def test_another_namespace_or_group_is_another_object() -> None:
-    """What says neither may be meant."""
     [_, reference, _] = found(ROLE_BINDING)
 
     def meant(namespace: str) -> bool:

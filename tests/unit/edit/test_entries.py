@@ -19,7 +19,6 @@ Printed = pytest.CaptureFixture[str]
 
 
 def freezes(text: str, kind: str = "freezes") -> dict[str, dict[str, str]]:
-    """Paste what was printed into a policy, which must be right, and return the freezes."""
     printed = yaml.safe_load(text)[kind]
     loaded = load(KubeObject.parse(spec(**{kind: yaml.safe_dump(printed)}).encode()).node)
     assert loaded.results == ()
@@ -27,7 +26,6 @@ def freezes(text: str, kind: str = "freezes") -> dict[str, dict[str, str]]:
 
 
 def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: Printed) -> None:
-    """With the last day included, times as instants or on the policy's clock, and repetitions."""
     found = freezes(printed(EVENTS.replace("\n", "\r\n").encode(), "2026-2027", tmp_path, capsys))
     assert {name: tuple(each.values()) for name, each in found.items()} == {
         "betriebsferien-strasse-2026": ("2026-12-24", "2027-01-01", "Betriebsferien, Straße"),
@@ -71,7 +69,6 @@ def shutdown(starts: str, ends: str) -> bytes:
 
 
 def test_what_touches_the_years_is_there_as_a_whole(tmp_path: Path, capsys: Printed) -> None:
-    """A shutdown that began in December still runs in January; an end is excluded."""
     for starts, ends in (*TOUCHING, *APART):
         text = printed(shutdown(starts, ends), "2027", tmp_path, capsys)
         begun = [each["starts"] for each in freezes(text).values()] if text else []
@@ -142,7 +139,6 @@ def zoned(times: str, before: str = "", after: str = "") -> bytes:
 def test_a_time_zone_that_nothing_says_is_refused(
     calendar: bytes, why: str, tmp_path: Path, capsys: Printed
 ) -> None:
-    """Never read in the policy's zone, in that of X-WR-TIMEZONE, or in that of another file."""
     own = BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"')
     printed(zoned(own, OWN), "2027", tmp_path, capsys)
     (tmp_path / "x.ics").write_bytes(calendar)
@@ -167,7 +163,6 @@ def test_a_time_zone_that_nothing_says_is_refused(
 def test_a_time_zone_that_is_said_is_used(
     calendar: bytes, starts: str, tmp_path: Path, capsys: Printed
 ) -> None:
-    """One of IANA or Windows, a VTIMEZONE wherever it stands; without one, the policy's."""
     (found,) = freezes(printed(calendar, "2027", tmp_path, capsys)).values()
     assert found["starts"] == f"2027-12-20T10:00{starts}"
 
@@ -229,7 +224,6 @@ def test_public_holidays_become_freezes(capsys: Printed) -> None:
 
 
 def test_what_is_not_known_is_refused(capsys: Printed) -> None:
-    """Years that are none are a wrong call."""
     for code, *call in (
         (1, "--holidays", "XX", "--years", "2027"),
         (1, "--holidays", "DE", "--subdivision", "XX", "--years", "2027"),
@@ -251,7 +245,6 @@ def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
 
 
 def test_a_long_or_strange_reason_still_has_a_name() -> None:
-    """At most 63 characters, with whatever number behind it, and never none."""
     at = datetime(2027, 5, 1, 12, tzinfo=UTC)
     entries = [DatedEntry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")]
     named = freezes(render(entries))
@@ -285,6 +278,5 @@ def ics(*events: str) -> bytes:
     ids=range(6),
 )
 def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
-    """In words, before anything of it is expanded."""
     with pytest.raises(ValueError, match=r"repeats|are allowed"):
         icalendar_events.render(calendar, range(2027, 2057))

@@ -57,7 +57,6 @@ NORTH = (("north",), "window-never-opens")
 def test_of_what_is_urgent_the_clusters_that_it_changes_are_audited(
     cluster: str | None, audited: set[tuple[str, ...]]
 ) -> None:
-    """All that an audit says of them, once for those that are alike."""
     urgent, whole = (overridden(cluster, urgent=urgent) for urgent in (True, False))
     assert {report.clusters for report in urgent.reports} == audited
     kept = {each for each in told(whole) if each[0] in audited}
@@ -68,7 +67,6 @@ def test_of_what_is_urgent_the_clusters_that_it_changes_are_audited(
 
 
 def test_what_an_override_brings_about_is_found() -> None:
-    """Months in which nothing opens are found where they are, and nowhere else."""
     proposal = overridden("south", urgent=True, length=24 * 60)
     assert {clusters for clusters, _ in told(proposal)} == {("south",)}
     assert "closed-long" in {rule for _, rule in told(proposal)}

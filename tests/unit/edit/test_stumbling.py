@@ -47,7 +47,6 @@ ODD = {
 
 @pytest.mark.parametrize("fields", ODD.values(), ids=ODD)
 def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
-    """Whatever the packages make of it: exit code 0 or 1, never a fault of ours."""
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(fields).replace("\n", "\r\n"))
     code, out, err = run(["import", str(path), "--years", "2026"])

@@ -16,7 +16,6 @@ LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
 
 
 def held(config: str) -> dict[str, dict]:
-    """Return the admission policies that a policy yields, by the end of their names."""
     found = emitted(config, "ValidatingAdmissionPolicy")
     names = [item["metadata"]["name"] for item in found]
     bindings = emitted(config, "ValidatingAdmissionPolicyBinding")
@@ -41,7 +40,6 @@ def test_which_there_are(fields: dict[str, str], expected: list[str]) -> None:
 
 
 def test_they_refuse_what_they_cannot_judge() -> None:
-    """An error in an expression is a refusal, in every one."""
     for found in held(spec(hooks=HOOK)).values():
         assert found["failurePolicy"] == "Fail"
         [condition] = found["matchConditions"]
@@ -51,7 +49,6 @@ def test_they_refuse_what_they_cannot_judge() -> None:
 
 
 def test_whose_marks_are_kept() -> None:
-    """Those that the gate would believe: under the policy's name, and under its former ones."""
     [validation] = held(spec(formerNames="[flux-system/old]"))["-annotations"]["validations"]
     for name in ("flux-system/week", "flux-system/old"):
         assert annotation(name) in validation["expression"]

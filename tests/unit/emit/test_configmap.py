@@ -17,7 +17,6 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_reasons_are_harmless_in_the_cluster(name: str) -> None:
-    """They are in the timetable with their codes, and in its JSON nothing is hidden."""
     reason = json.dumps(BUNDLES[name])
     if any(ord(sign) > 0xFFFF for sign in BUNDLES[name]):
         reason = yaml.dump(
@@ -39,7 +38,6 @@ def test_the_program_is_ascii() -> None:
 
 
 def test_the_timetable_of_an_earlier_format_is_read() -> None:
-    """Whatever decides about what was rendered before: its policy and its targets."""
     earlier = FIXTURES / "rendered-7a38b35a/rendered/configmap_earlier-gate.yaml"
     found = timetables.read(KubeObject.parse(earlier.read_bytes()))
     assert found is not None

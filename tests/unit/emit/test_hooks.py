@@ -98,7 +98,6 @@ WITH_RELEASE = spec(
 
 
 def reads(config: str, *seen: str) -> set[str]:
-    """Return what the gate may read of sources: namespace, resource and name, `*` for all."""
     found = set()
     answer = call(wire(*seen, config=config))
     assert not [each for each in answer.results if each["severity"] == "error"], answer.results
@@ -122,7 +121,6 @@ def reads(config: str, *seen: str) -> set[str]:
     ],
 )
 def test_the_source_of_a_target_may_be_read(reference: str, expected: set[str]) -> None:
-    """By name, in its own namespace, with `onlyIf: Pending` alone."""
     seen = target("Kustomization", "apps", f"{{sourceRef: {{{reference}}}}}")
     assert reads(POLICY + PENDING, seen) == expected
     assert reads(POLICY + HOOKS, seen) == set()
@@ -160,7 +158,6 @@ def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
     ],
 )
 def test_the_chart_of_a_release_may_be_read(chart: str, expected: set[str]) -> None:
-    """And what it comes from."""
     assert reads(WITH_RELEASE, target("HelmRelease", "app", chart), CHART) == expected
 
 

@@ -18,7 +18,6 @@ def job_of(plan: Plan) -> Manifest:
 
 
 def pods() -> list[dict]:
-    """Return the spec of every Job that a policy yields, that which is applied first."""
     jobs = [*emitted(POLICY, "Job"), *emitted(POLICY, "CronJob")]
     return [job["spec"].get("jobTemplate", job)["spec"] for job in jobs]
 
@@ -45,7 +44,6 @@ def test_it_passes_pod_security_restricted(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", pods())
 def test_the_token_is_the_containers_alone(spec: dict) -> None:
-    """None is mounted by default, and that of the container ends soon."""
     pod = spec["template"]["spec"]
     [account] = emitted(POLICY, "ServiceAccount")
     assert pod["automountServiceAccountToken"] is account["automountServiceAccountToken"] is False

@@ -97,7 +97,6 @@ def test_names_are_unique_across_policies(
 def test_names_are_unique_in_the_whole_cluster(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
-    """What has no namespace is distinguished all the same."""
     mine, theirs = (
         {found for found in all_names(plan(*who, spaces=("x",))) if not found[1]}
         for who in (one, other)

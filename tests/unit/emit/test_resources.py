@@ -9,7 +9,6 @@ Given = dict[str, dict[str, str]]
 
 
 def containers(resources: str, more: str = "") -> list[Given]:
-    """Return the resources of the containers of a policy whose actuator has some."""
     jobs = emitted(spec(actuator=f"{{{more}resources: {resources}}}"), "Job", "CronJob")
     pods = [job["spec"].get("jobTemplate", job)["spec"]["template"]["spec"] for job in jobs]
     assert pods

@@ -82,7 +82,6 @@ def test_files_in_directories_of_a_source(path: str, *, left_out: bool, tmp_path
     ("path", "left_out"), [("a/x", False), ("b/c/x", False), ("b/x", True), ("ab/x", True)]
 )
 def test_a_sparse_checkout(path: str, *, left_out: bool, tmp_path: Path) -> None:
-    """Only the directories that it names are in the artifact."""
     files = ArtifactFiles(
         Checkout.at(tmp_path), Artifact.of(".", source({"sparseCheckout": ["a", "./b/c/"]}))
     )

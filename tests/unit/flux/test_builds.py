@@ -145,7 +145,6 @@ def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder:
 def test_what_a_flux_kustomization_changes_is_put_into_the_build(
     write: Write, builder: Builder
 ) -> None:
-    """As Flux does: into a kustomization that is there, or the one that is generated."""
     patch = {
         "target": {"name": "a"},
         "patch": "- op: replace\n  path: /metadata/name\n  value: patched\n",
@@ -231,7 +230,6 @@ def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Buil
 def test_a_file_that_the_sandbox_refuses_is_named(
     field: str, rule: str, said: str, write: Write, builder: Builder
 ) -> None:
-    """What is not read here says nothing of the repository; what Flux would refuse does."""
     files = {
         "apps/kustomization.yaml": f"resources: [a.yaml]\n{field}\n",
         "apps/a.yaml": config_map("a"),
@@ -263,7 +261,6 @@ PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: g
 def test_a_failure_is_remote_only_if_what_failed_is(
     kustomization: str, manifest: str, reported: tuple[str, str], write: Write, builder: Builder
 ) -> None:
-    """A file that cannot be read is one of this repository."""
     found = built(
         write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder
     )

@@ -107,7 +107,6 @@ data: {{run: "echo ${{TEAM}}"}}
 
 
 def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
-    """A path with a variable from a Secret cannot be followed."""
     variables = "  postBuild: {substituteFrom: [{kind: Secret, name: vars}]}\n"
     found = follow(
         {
@@ -187,7 +186,6 @@ spec:
 def test_a_path_of_an_artifact_is_what_was_copied_there(
     copies: str, path: str, directory: str | None, follow: Followed
 ) -> None:
-    """One that is put together of several, in part or otherwise is none of the repository's."""
     apps = kustomization("lost", path=path, source="apps").replace(
         "GitRepository", "ExternalArtifact"
     )

@@ -42,7 +42,6 @@ def test_it_is_known_by_what_was_rendered(spec: str, follow: Followed, write: Wr
 def test_a_policy_that_is_patched_for_a_cluster_is_what_the_patch_makes_it(
     follow: Followed,
 ) -> None:
-    """By a directory of plugins, built with plain kustomize patches (examples/base-and-patches)."""
     patch = (
         '[{target: {kind: WindowPolicy}, patch: \'[{"op": "add", "path": "/spec/buildFor", '
         '"value": "north"}]\'}]'
@@ -72,7 +71,6 @@ def test_a_file_that_leads_to_no_cluster_is_the_policy_of_those_that_it_names(
 
 
 def test_a_file_that_names_no_cluster_is_the_policy_of_all(follow: Followed) -> None:
-    """Unless it was rendered into one."""
     south = {"clusters/south/flux.yaml": kustomization("live")}
     found = gates(follow(REPOSITORY | south | {"windows/policy.yaml": policy()}))
     assert [cluster for cluster, *_ in found] == ["north", "south"]
@@ -93,7 +91,6 @@ def test_a_policy_that_is_wrong_is_named(follow: Followed) -> None:
 def test_a_policy_of_another_cluster_or_kustomization_is_not_taken_for_loose(
     place: str, write: Write
 ) -> None:
-    """Where only some clusters are asked for, or a kustomization that nobody leads to has it."""
     files = {place: policy(), "team/kustomization.yaml": "transformers: [window.yaml]\n"}
     tree = write(REPOSITORY | files)
     found = survey(tree, ["clusters/north"], Builds(tree, None, 1))

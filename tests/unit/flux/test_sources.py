@@ -175,7 +175,6 @@ def test_a_path_leads_nowhere_above_its_source(path: str, joined: str) -> None:
 
 @pytest.mark.parametrize("text", ["team", "=.", "a/b/c=.", "team=/etc"])
 def test_a_source_is_given_by_name_and_directory(text: str) -> None:
-    """Anything else is refused with an example."""
     with pytest.raises(InputError, match=r"flux-system=\."):
         Given.parse(text)
 

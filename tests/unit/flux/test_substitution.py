@@ -50,7 +50,6 @@ def test_a_variable_that_only_the_cluster_knows_stays(text: str) -> None:
 
 
 def test_what_is_known_of_a_default_is_replaced() -> None:
-    """The variable itself may have any value."""
     text = "${OTHER:=${NAME}-${SOME:=${NAME}}}"
     assert substitute(text, VALUES, complete=False) == "${OTHER:=shop-${SOME:=shop}}"
 

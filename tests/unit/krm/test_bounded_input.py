@@ -17,8 +17,6 @@ MOST = 1000
 
 
 class Counted(io.BytesIO):
-    """A stream that knows the longest piece that was asked of it."""
-
     longest = 0
 
     def read(self, size: int | None = -1) -> bytes:
@@ -28,7 +26,6 @@ class Counted(io.BytesIO):
 
 @pytest.mark.parametrize("length", [MOST, MOST + 1, MOST + 2, 5 * MOST, 9 * MOST + 1])
 def test_a_longer_input_is_given_back(length: int) -> None:
-    """Byte for byte, with an error, and never held as a whole; the limit itself is read."""
     data = wire(APPS).encode().ljust(length, b"#")
     stdin, stdout, stderr = Counted(data), io.BytesIO(), io.StringIO()
     code = krm.run(

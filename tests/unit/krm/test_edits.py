@@ -152,7 +152,6 @@ def test_what_means_the_same_stays_as_it_is_spelt(text: str) -> None:
 def test_an_alias_of_what_changes_is_written_out(
     text: str, path: Path, content: object, after: str
 ) -> None:
-    """It keeps the value that it had."""
     assert edits.set_value(text, path, content) == after
 
 
@@ -168,7 +167,6 @@ def test_a_text_of_several_lines_has_no_quotes(old: str) -> None:
 
 
 def test_what_cannot_be_edited_is_written_anew() -> None:
-    """No more of it than the collection around the edit: the comments elsewhere stay."""
     # A key with `?` alone has no place for a value, nor an end of its own.
     text = "b: 1 # stays\na:\n- ? x\n- w\n"
     assert edits.set_value(text, ("a", 0, "x"), 1) == "b: 1 # stays\na:\n- x: 1\n- w\n"

@@ -52,7 +52,6 @@ def test_an_entry_is_added_behind_the_last_and_its_comments() -> None:
     ("path", "gone"), [(("spec", "paused"), "paused: false"), (("apiVersion",), "apiVersion")]
 )
 def test_an_entry_is_removed_with_its_line(path: tuple[str, ...], gone: str) -> None:
-    """On the line of the dash, too."""
     obj = item()
     assert obj.remove(*path)
     assert gone not in obj.span.decode()
@@ -67,7 +66,6 @@ def test_a_merge_of_what_changes_is_written_out() -> None:
 
 
 def test_an_anchor_that_another_object_refers_to_is_not_touched() -> None:
-    """An edit that could change a neighbour is refused."""
     data = b"- a: &x 1\n- b: *x\n"
     with pytest.raises(krm.EditError, match="refers to the anchor &x"):
         krm.KubeObject(data, 0, 10, column=0).set(2, "a")

@@ -26,7 +26,6 @@ def bomb() -> str:
 
 
 def merges() -> str:
-    """Return mappings that each merge those before them, with keys of their own."""
     rows = (
         f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n"
         for index in range(1, 400)
@@ -82,7 +81,6 @@ def test_P12_what_exhausts_is_refused_and_the_items_come_back(
 
 
 def test_aliases_as_people_use_them_are_read() -> None:
-    """A pod's settings repeated for twenty services are no attack."""
     settings = "".join(f"  key{index}: some value of ordinary length\n" for index in range(60))
     text = f"base: &base\n{settings}" + "".join(
         f"s{index}:\n  <<: *base\n  own: {index}\n" for index in range(20)
@@ -181,7 +179,6 @@ def test_what_follows_a_block_scalar_does_not_change_it(last: tuple[str, str, st
 
 @pytest.mark.parametrize("header", ["|", ">+"])
 def test_a_block_scalar_at_the_end_of_a_stream(header: str, tmp_path: Path) -> None:
-    """Documents of ours come behind it."""
     path = tmp_path / "config.yaml"
     path.write_text(POLICY)
     answer = call(f"{APPS}---\nkind: A\nx: {header}\n  y\n", str(path))

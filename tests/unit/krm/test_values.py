@@ -62,7 +62,6 @@ def test_a_number_is_written(value: float, text: str) -> None:
 
 @pytest.mark.parametrize("value", [object(), {1}, b"x"])
 def test_what_has_no_form(value: object) -> None:
-    """That is a fault of ours, and no error of an input."""
     with pytest.raises(TypeError, match="has no YAML form"):
         writer.flow([value])
 

@@ -119,7 +119,6 @@ APPLIED: dict[str, tuple[dict[str, str], set[str | None]]] = {
 
 @pytest.mark.parametrize(("files", "names"), APPLIED.values(), ids=APPLIED)
 def test_clusters_are_where_flux_applies(files: dict[str, str], names: set[str | None]) -> None:
-    """As `check --repo` finds them, where nothing names them."""
     assert clusters(run(files)) == names
 
 
@@ -137,7 +136,6 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
 
 
 def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
-    """Two kustomizations that nothing includes may be two clusters, or one."""
     files = {**at("a", SHARED), **at("b", SHARED)}
     found = run(files)
     assert set(rules(found)) == {"migrate-untranslated"}
@@ -204,7 +202,6 @@ def test_targets_that_are_not_in_the_repository_are_named() -> None:
 
 
 def test_what_one_cluster_has_elsewhere_need_not_be_seen_on_any() -> None:
-    """So that the targets are no patch, and each cluster renders."""
     files = {
         **at("clusters/north", WINDOW),
         **at("clusters/south", {name: WINDOW[name] for name in ("open.yaml", "close.yaml")}),

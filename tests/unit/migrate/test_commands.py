@@ -11,7 +11,6 @@ MERGE = """--type=merge -p '{"spec":{"suspend":true}}'"""
 
 
 def done(script: str) -> list[str]:
-    """Run no script, but say what it would do: verb, kind, namespace and names."""
     actions, _ = commands.read(shell.split(script), "jobs")
     return [_said(action) for action in actions]
 
@@ -94,10 +93,7 @@ def test_a_patch_is_understood(kind: str, patch: str, verb: str) -> None:
     ],
 )
 def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
-    """What depends on the cluster, a variable or another command is never guessed.
-
-    What always fails is said.
-    """
+    """What depends on the cluster, a variable or another command is never guessed."""
     with pytest.raises((CommandError, ShellError), match="`"):
         done(script)
 

@@ -103,7 +103,6 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize(("rest", "closes"), ELSEWHERE.values(), ids=ELSEWHERE)
 def test_a_script_that_is_not_read_is_named(rest: str, closes: dict[str, object]) -> None:
-    """What runs it, and when, is not known: no policy is made of the rest."""
     files = {
         "open.yaml": cronjob("open-shop", 8, flux("resume")),
         "close.yaml": cronjob("close-shop", 17, closes),

@@ -42,10 +42,7 @@ def windows(*edges: tuple[str, str]) -> set[tuple[str, str]]:
 def test_an_opening_is_paired_with_what_closes_first(
     edges: list[tuple[str, str]], wanted: set[tuple[str, str]]
 ) -> None:
-    """Whichever CronJob closes, it closes.
-
-    So two that overlap are two windows that end at the first closing.
-    """
+    """Two that overlap are two windows that end at the first closing."""
     assert windows(*edges) == wanted
 
 

@@ -23,7 +23,6 @@ def manifest(api: str, kind: str, name: str, namespace: str, spec: object) -> st
 
 
 def kustomization(name: str, path: str, namespace: str = "flux-system", **fields: object) -> str:
-    """Write a Flux Kustomization of the source `flux-system`, but for some fields."""
     source = {"kind": "GitRepository", "name": namespace}
     spec = {"interval": "10m", "path": path, "prune": True, "sourceRef": source, **fields}
     return manifest("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, namespace, spec)
@@ -42,7 +41,6 @@ def release(name: str, namespace: str = "flux-system", **fields: object) -> str:
 
 
 def fleet(targets: str, namespace: str = "flux-system", **files: str) -> dict[str, str]:
-    """Write a cluster with two workloads, and CronJobs that gate some targets."""
     root = kustomization(namespace, f"./{ROOT}", namespace)
     return {
         f"{ROOT}/flux-system/gotk-sync.yaml": f"{source(namespace, namespace)}---\n{root}",
@@ -57,7 +55,6 @@ def fleet(targets: str, namespace: str = "flux-system", **files: str) -> dict[st
 
 
 def migrated(files: dict[str, str], folder: Path) -> Migration:
-    """Migrate a repository, and bring it to what is said."""
     write(folder, files)
     found = read(folder)
     assert not fails(found.results), found.results
@@ -114,7 +111,6 @@ def test_what_is_written_is_accepted(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By the commands that the report says, and by the check of the repository with them."""
     found = migrated(files, tmp_path)
     monkeypatch.chdir(tmp_path)
     [policy] = found.policies

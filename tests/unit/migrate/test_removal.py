@@ -70,7 +70,6 @@ def test_a_patch_of_the_cronjobs_goes(patch: str, wanted: list[str]) -> None:
 
 
 def test_windows_of_a_cluster_that_was_not_found_stay() -> None:
-    """They have the same names, and no policy has them."""
     found = run({**at("clusters/north", WINDOW), **at("plants/one", WINDOW)})
     assert set(rules(found)) == {"migrate-cluster-unknown"}
     assert [each.file for each in found.steps] == [

@@ -41,7 +41,6 @@ def test_nothing_to_migrate_is_said() -> None:
 
 
 def test_one_cluster_without_a_name_needs_no_clusters() -> None:
-    """Where the directories name no cluster, the policy is for the one that there is."""
     [policy] = run(WINDOW).policies
     assert "clusters" not in policy.text
 
@@ -60,7 +59,6 @@ def test_steps_are_there_only_if_all_was_understood() -> None:
 
 
 def test_clusters_of_one_name_in_two_places_stay_two() -> None:
-    """They are distinguished by as much of their paths as it takes."""
     files = {**at("north/clusters/one", WINDOW), **at("south/clusters/one", WINDOW)}
     assert set(run(files).policies[0].clusters) == {"north-clusters-one", "south-clusters-one"}
 
@@ -113,7 +111,6 @@ def test_a_pattern_that_python_does_not_know_is_understood() -> None:
 
 
 def layers(count: int, times: int) -> dict[str, str]:
-    """Write kustomizations of which each includes the next one so often, under other names."""
     last = {**WINDOW, "kustomization.yaml": "resources: [open.yaml, close.yaml, shop.yaml]\n"}
     files = at(f"l{count}", last)
     for number in range(count):
@@ -124,7 +121,6 @@ def layers(count: int, times: int) -> dict[str, str]:
 
 @pytest.mark.parametrize(("count", "times"), [(40, 2), (300, 1)])
 def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> None:
-    """Doubled at every level, or nested without end: the build fails, and no policy is made."""
     found = run(layers(count, times))
     assert set(rules(found)) <= {
         "migrate-untranslated",

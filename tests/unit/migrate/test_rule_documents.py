@@ -16,13 +16,11 @@ MIGRATION_RULES = [rule for rule in RULES if rule.id.startswith("migrate-")]
 
 
 def fired(rule: Rule, name: str) -> set[str]:
-    """Migrate the repository of a document, and give the ids of the rules that fired."""
     document = yaml.safe_load((FIXTURES / rule.id / f"{name}.yaml").read_text())
     return set(rules(run(document["repository"])))
 
 
 @pytest.mark.parametrize("rule", MIGRATION_RULES, ids=lambda rule: rule.id)
 def test_a_rule_fires_alone_and_nearly_not(rule: Rule) -> None:
-    """The smallest change makes the repository right."""
     assert fired(rule, "fires") == {rule.id}
     assert fired(rule, "nearly") == set()

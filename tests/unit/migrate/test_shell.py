@@ -59,10 +59,7 @@ PARTS = ("for x in ", "a ", "b ", "; ", "\n", "do ", "done", "$x ", '"$y" ', "fl
 @settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=4))
 def test_no_script_comes_to_something_else(before: list[str], inside: list[str]) -> None:
-    """Whatever is read is what a shell runs.
-
-    Anything else is refused, or said to be known to the shell only.
-    """
+    """What is read is what a shell runs; all else is refused, or said to be known to it only."""
     script = "".join([*before, "\nfor x in a b; do ", *inside, "; done"])
     try:
         commands = shell.split(script, ENVIRONMENT)
@@ -105,7 +102,6 @@ def test_a_shell_that_is_more_is_refused(script: str) -> None:
 
 
 def test_a_word_that_only_the_shell_knows_says_so() -> None:
-    """A variable that nothing sets, a pattern, a default."""
     for word in ("$A", '"$A"', "a*", "${A:-b}", "'$B'", "\\$B", "x$B", "$C", "$1"):
         assert shell.split(f"flux {word}", {"B": "b c", "C": "*"})[-1].expands, word
     assert not shell.split("flux $A", {"A": "b"})[0].expands
@@ -126,8 +122,6 @@ HOSTILE = (
 
 @pytest.mark.parametrize("part", HOSTILE)
 def test_a_script_costs_its_length(part: str) -> None:
-    """Each of its signs is read a few times, whatever follows."""
-
     def read(size: int) -> None:
         try:
             shell.split(part * (size // len(part)))
@@ -138,7 +132,6 @@ def test_a_script_costs_its_length(part: str) -> None:
 
 
 def test_a_loop_is_written_out_within_bounds() -> None:
-    """Thousands of words times a long body are refused, not held in memory."""
     with pytest.raises(ShellError, match="a loop"):
         shell.split(f"for x in {'a ' * 1000}; do {'echo $x;' * 1000} done")
     with pytest.raises(ShellError, match="characters"):

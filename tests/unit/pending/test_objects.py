@@ -41,7 +41,6 @@ def objects(*texts: str) -> Objects:
     ],
 )
 def test_a_change(old: str, new: str, *, changes: bool) -> None:
-    """It is one of values, and not of how they are written."""
     expected = [ObjectChange(Kind.CHANGED, "Deployment shop/web")] if changes else []
     assert [*compare(objects(WEB), objects(WEB.replace(old, new)))] == expected
 

@@ -311,7 +311,6 @@ def test_objects_of_any_form(nonsense: object) -> None:
 
 
 def test_what_kubectl_is_asked_for() -> None:
-    """A query for each kind and namespace, and none for what is no source of Flux."""
     git, other = "GitRepository", "ExternalArtifact"
     addresses = [
         (SOURCE, git, "shop", "a"),

@@ -18,7 +18,6 @@ now: {state: Closed, ends: '2027-01-02T10:00', reason: q}
 
 
 def plan(*items: str, **fields: str) -> Plan:
-    """Compile a policy among some items."""
     policy, results = loaded(spec(**fields)).for_cluster(None)
     assert results == ()
     assert policy is not None
@@ -28,7 +27,6 @@ def plan(*items: str, **fields: str) -> Plan:
 
 
 def test_rules_in_the_order_of_their_names() -> None:
-    """An override that does not say when it starts is in force already."""
     text = "{starts: '2026-12-20', ends: '2026-12-24', reason: %s}"
     freezes = f"{{b: {text % 'two'}, a: {text % 'one'}}}"
     timetable = plan(APPS, overrides=OVERRIDES, freezes=freezes).timetable
@@ -40,7 +38,6 @@ def test_rules_in_the_order_of_their_names() -> None:
 
 
 def test_what_uninstalls() -> None:
-    """It opens whatever the policy may have closed, once, and has no rights but for that."""
     fields = {
         "hooks": HOOKS,
         "extras": "[StateMetrics]",
@@ -57,7 +54,6 @@ def test_what_uninstalls() -> None:
 
 
 def test_schedules_are_repeated_as_written() -> None:
-    """A CronJob has the fields of the policy, and the name that the policy gives it."""
     window = (
         "{w: {opens: '0 8 * * MON', closes: 'Fri 17:00', cronJobs: {open: mine, close: other}}}"
     )

@@ -21,7 +21,6 @@ THIRD, MARCH = frozenset({3}), frozenset({3})
 
 
 def eight(**fields: object) -> Recurrence:
-    """At eight, on these days."""
     return Recurrence(frozenset({0}), frozenset({8}), **fields)
 
 
@@ -59,7 +58,6 @@ def eight(**fields: object) -> Recurrence:
     ],
 )
 def test_smallest(recurrence: Recurrence, at: Moments, want: str) -> None:
-    """Of the schedules that cover, the one with the fewest runs a year is taken."""
     assert covering.cover(recurrence, at) == want
 
 
@@ -75,22 +73,17 @@ def test_smallest(recurrence: Recurrence, at: Moments, want: str) -> None:
     ],
 )
 def test_ends_of(begins: set[int], end: time | timedelta, want: set[int]) -> None:
-    """A time of day is the next such time after the beginning, at most a day later.
-
-    A duration is counted on.
-    """
+    """A time of day is the next such time, at most a day later; a duration is counted on."""
     assert covering.ends_of(begins, end) == want
 
 
 def some(low: int, high: int) -> st.SearchStrategy[frozenset[int]]:
-    """Draw a set of numbers, often all of them."""
     every = st.just(frozenset(range(low, high + 1)))
     return every | st.frozensets(st.integers(low, high), min_size=1, max_size=4)
 
 
 @st.composite
 def recurrences(draw: st.DrawFn) -> Recurrence:
-    """Draw a recurrence as the moments grammar makes them."""
     times = {
         "minutes": draw(st.frozensets(st.integers(0, 59), min_size=1, max_size=3)),
         "hours": draw(some(0, 23)),
@@ -114,7 +107,6 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
     st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1)),
 )
 def test_covers(recurrence: Recurrence, shift: int, start: datetime) -> None:
-    """Whatever recurs and however far it is moved, the schedule fires at it."""
     moments = covering.moments(recurrence)
     schedule = cron.parse(covering.cover(recurrence, covering.shifted(moments, shift))).recurrence
     assert schedule is not None
@@ -136,7 +128,6 @@ def test_covers(recurrence: Recurrence, shift: int, start: datetime) -> None:
     ],
 )
 def test_the_days_that_are_rarer(first: int, last: int, months: set[int], want: str) -> None:
-    """Mondays that follow on some days of months, by their number in the average year."""
     days = frozenset(range(first, last + 1))
     sundays = eight(days=days, months=frozenset(months), weekdays=frozenset({0}))
     # A day later, so that the days have to be searched.
@@ -156,6 +147,5 @@ def test_the_days_that_are_rarer(first: int, last: int, months: set[int], want: 
     ],
 )
 def test_a_date_that_is_moved(day: int, months: set[int], shift: int, want: str) -> None:
-    """By as many days as are asked for, in leap years too."""
     recurrence = eight(days=frozenset({day}), months=frozenset(months))
     assert covering.cover(recurrence, {480 + shift * DAY}) == want

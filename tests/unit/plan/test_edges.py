@@ -27,13 +27,11 @@ DAYS = st.sets(st.integers(0, 6), min_size=1)
 
 
 def at(clock: int, days: frozenset[int]) -> Recurrence:
-    """Make a weekly recurrence at one time of day."""
     return Recurrence(frozenset({clock % 60}), frozenset({clock // 60}), weekdays=days)
 
 
 @st.composite
 def windows(draw: st.DrawFn) -> tuple[Rule, ...]:
-    """Draw weekly windows that end in each of the three ways, at times that often meet."""
     drawn = []
     for number in range(draw(st.integers(1, 4))):
         begins = at(draw(TIMES), frozenset(draw(DAYS)))
@@ -47,12 +45,10 @@ def windows(draw: st.DrawFn) -> tuple[Rule, ...]:
 
 
 def timetable(*rules: Rule) -> Timetable:
-    """Make a timetable in a zone without clock changes."""
     return zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
 
 
 def fired(triggers: tuple[Trigger, ...]) -> list[tuple[datetime, bool]]:
-    """Return when the controller would fire in four weeks, and what is written then."""
     runs = (
         (run, bool(each.suspends))
         for each in triggers
@@ -65,7 +61,6 @@ def fired(triggers: tuple[Trigger, ...]) -> list[tuple[datetime, bool]]:
 
 @given(windows())
 def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
-    """As the evaluator of the cluster has them, in turn: none missing, none inside, none twice."""
     held = timetable(*rules)
     segments = list(timeline(held, FIRST, LAST))
     found = edges(held, Wording())
@@ -80,7 +75,6 @@ def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
 
 @given(windows())
 def test_a_late_job_never_meets_the_next_edge(rules: tuple[Rule, ...]) -> None:
-    """It starts and ends before, or the policy is refused."""
     found = edges(timetable(*rules), Wording())
     times = [when for when, _ in fired(found.triggers)]
     if KUBECTL_DEADLINE.id not in ids(found):
@@ -89,15 +83,11 @@ def test_a_late_job_never_meets_the_next_edge(rules: tuple[Rule, ...]) -> None:
 
 
 def ids(found: Edges) -> list[str]:
-    """Return the rules that fired."""
     return [result.tags["rule"] for result in found.results]
 
 
 def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]]:
-    """Compile a policy with some windows.
-
-    Returns name, schedule and given name of each edge, and what is said.
-    """
+    """Return name, schedule and given name of each edge, and what is said."""
     policy = loaded(spec(windows=windows, actuator="{type: Kubectl}")).policy
     assert policy
     plan, results = compile_policy(policy, None, Inventory((), visible=False))
@@ -134,7 +124,6 @@ OVERLAP = "{a: {opens: daily 08:00, closes: '09:00'}, b: {opens: Mon 08:30, clos
     ],
 )
 def test_schedules(windows: str, wanted: list[str]) -> None:
-    """A reviewer reads the times of the policy, and as few of them as there are edges."""
     got, _ = compiled(windows)
     opening = [schedule for slug, schedule, _ in got if slug.startswith("open-")]
     closing = [schedule for slug, schedule, _ in got if slug.startswith("close-")]
@@ -143,7 +132,6 @@ def test_schedules(windows: str, wanted: list[str]) -> None:
 
 
 def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
-    """Their names say the time."""
     got, _ = compiled(
         "{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, "
         "x: {opens: Mon 09:00, closes: '12:45'}}"
@@ -180,7 +168,6 @@ WITHIN = "{a: {opens: Mon 08:00, closes: '17:00'}, b: {opens: Mon 09:00, closes:
     ],
 )
 def test_refusals(windows: str, path: str, words: str) -> None:
-    """Each names the actuator Gate, which can."""
     _, said = compiled(windows)
     [line] = [each for each in said if not each.startswith("spec.actuator")]
     assert line.startswith(f"spec.windows{path}: ")
@@ -189,7 +176,6 @@ def test_refusals(windows: str, path: str, words: str) -> None:
 
 
 def test_names_that_cannot_be_distinguished() -> None:
-    """Two CronJobs of one name would be one."""
     both = (
         "a: {opens: '0 8,20 * * *', duration: 1h}, b: {opens: Mon 08:30, closes: '10:00'}, "
         "a-0900: {opens: Mon 22:30, closes: '23:30'}"
@@ -198,7 +184,6 @@ def test_names_that_cannot_be_distinguished() -> None:
 
 
 def test_given_names_are_kept() -> None:
-    """Those of hand-written CronJobs, which are adopted."""
     names = Wording(given={"windows.w": CronJobNames(open="infra-open", close="infra-close")})
     rule = Rule(Kind.WINDOW, "w", at(480, frozenset({1})), timedelta(hours=4))
     found = edges(timetable(rule), names).triggers

@@ -12,14 +12,12 @@ from krm_windows.schedule.timetable import Kind, Rule
 
 
 def test_values_of_a_key_are_put_together() -> None:
-    """Each once; the keys are in the order in which they come first."""
     pairs = [("b", 1), ("a", 2), ("b", 3), ("b", 1)]
     assert list(grouped(pairs).items()) == [("b", {1, 3}), ("a", {2})]
     assert grouped([]) == {}
 
 
 def test_a_recurring_window_that_ends_once_has_no_closing_schedule() -> None:
-    """Nothing is emitted that would never close it."""
     window = Rule(Kind.WINDOW, "w", Recurrence(), datetime(2027, 1, 1, 8))
     with pytest.raises(TypeError, match="no end of type datetime"):
         triggers.triggers(

@@ -12,7 +12,6 @@ from krm_windows.schedule import timeline
 
 
 def compiled(zone: str, opens: str, ends: str) -> Plan:
-    """Compile a policy with one window."""
     window = f"{{w: {{opens: {opens}, {ends}}}}}"
     policy = loaded(spec(timeZone=zone, windows=window)).policy
     assert policy
@@ -37,7 +36,6 @@ def compiled(zone: str, opens: str, ends: str) -> Plan:
     ],
 )
 def test_when_it_is_open(zone: str, opens: str, ends: str, first: str, want: str) -> None:
-    """Once a month, by the wall clock of the policy."""
     timetable = compiled(zone, opens, ends).timetable
     start = datetime.fromisoformat(f"{first}-10T00:00+00:00").astimezone(UTC)
     found = list(timeline.openings(timetable, start, start + timedelta(days=30)))

@@ -14,7 +14,6 @@ OTHER = cast(
 
 
 def test_a_release_that_is_not_seen_may_have_any_source_of_its_namespace() -> None:
-    """Of a kind that notes no revision there is none."""
     release = Target("helm.toolkit.fluxcd.io", "", "HelmRelease", "shop", "web")
     line = Target("example.com", "", "Line", "shop", "seven")
     found = revisions.read([release, line], UNSEEN)
@@ -24,6 +23,5 @@ def test_a_release_that_is_not_seen_may_have_any_source_of_its_namespace() -> No
 
 
 def test_a_kind_that_notes_no_revision_is_warned_of() -> None:
-    """Its hooks run always, and nothing is checked after it."""
     assert len(list(revisions.check(OTHER, UNSEEN))) == 1
     assert len(list(revisions.check_applied(OTHER))) == 1

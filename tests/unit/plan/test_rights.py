@@ -9,7 +9,6 @@ APPS = kustomization()
 
 
 def test_the_names_of_a_rule_are_targets() -> None:
-    """Of a Role as it is emitted, what it names can be turned; a rule without names adds none."""
     rules = [
         {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
         {
@@ -42,5 +41,4 @@ def test_the_names_of_a_rule_are_targets() -> None:
     ],
 )
 def test_what_is_no_rule_of_ours_names_nothing(rules: object) -> None:
-    """Whatever somebody writes under our label is read without a failure."""
     assert list(granted(rules, APPS.namespace)) == []

@@ -13,18 +13,15 @@ RENAMED = "annotations: {internal.config.kubernetes.io/previousNames: 'old,apps'
 
 
 def item(api: str, kind: str, name: str, body: str = "{}", meta: str = "labels: {}") -> str:
-    """Write an object; `meta` is another line of its metadata."""
     metadata = f"  name: {name}\n  namespace: flux-system\n  {meta}\n"
     return f"apiVersion: {api}\nkind: {kind}\nmetadata:\n{metadata}spec: {body}\n"
 
 
 def rules(items: list[str], **fields: str) -> list[str]:
-    """Return the rules that fire for a policy among some items."""
     return call(wire(*items, config=spec(**fields))).rules
 
 
 def gated(*items: str, config: str) -> list[dict[str, Any]]:
-    """Return the targets in what the gate reads."""
     [found] = call(wire(*items, config=config)).of("ConfigMap")
     return list(json.loads(found["data"]["timetable.json"])["targets"])
 
@@ -62,7 +59,6 @@ CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
     ],
 )
 def test_what_speaks_against_a_target(target: str, items: list[str], want: list[str]) -> None:
-    """Each by its rule, and nothing where nothing does."""
     assert rules(items, targets=f"[{{{target}}}]") == want
 
 
@@ -77,7 +73,6 @@ def test_what_speaks_against_a_target(target: str, items: list[str], want: list[
 def test_a_source_that_something_live_uses_is_not_gated(
     source: str, user: tuple[str, str], body: str
 ) -> None:
-    """In each way to refer to one; a reference into another namespace is to another source."""
     api, kind = user
     items = [item(SOURCE, source, "a")]
     targets = f"[{{kind: {source}, names: [a]}}]"
@@ -94,7 +89,6 @@ def test_a_source_that_something_live_uses_is_not_gated(
 
 
 def test_labels_choose_what_has_all_of_them() -> None:
-    """Sorted by name; in the policy's namespace, or in that of the entry."""
     both, one = "labels: {team: a, tier: web}", "labels: {team: a}"
     kind = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
     items = [item(*kind, "z", meta=both), item(*kind, "y", meta=one), item(*kind, "b", meta=both)]
@@ -115,7 +109,6 @@ def test_labels_choose_what_has_all_of_them() -> None:
     ],
 )
 def test_what_is_released(released: str, want: list[str]) -> None:
-    """It need not be there; it must not be gated as well."""
     assert rules([APPS], released=released) == want
 
 

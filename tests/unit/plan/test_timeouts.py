@@ -40,12 +40,10 @@ MINUTE = timedelta(minutes=1)
     ],
 )
 def test_go_duration(text: str, want: timedelta | None) -> None:
-    """A duration as Go writes it, and nothing else."""
     assert go_duration(text) == want
 
 
 def early(kind: str, name: str, *items: str) -> str:
-    """Return what `auto` comes to for one target, in seconds."""
     config = spec(targets=f"[{{kind: {kind}, names: [{name}]}}]", closesEarly="auto")
     policy = loaded(config).policy
     assert policy
@@ -75,7 +73,6 @@ def test_a_kustomization(fields: str, want: str) -> None:
 
 
 def test_what_cannot_be_known() -> None:
-    """A target that is not there, and a kind that has no timeout."""
     assert early("Kustomization", "infra", APPS) == "timeout-unknown, target-missing"
     image = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\n"
     item = f"{image}metadata: {{name: web, namespace: flux-system}}\nspec: {{timeout: 3m}}\n"

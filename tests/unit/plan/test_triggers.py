@@ -23,25 +23,21 @@ def triggers_of(
     interval: timedelta = QUARTER,
     **fields: object,
 ) -> dict[str, Trigger]:
-    """Return the triggers of a timetable by their slugs."""
     timetable = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
     return {trigger.slug: trigger for trigger in triggers(timetable, wording, interval)}
 
 
 def test_a_fleet_does_not_look_in_one_minute() -> None:
-    """The minute depends on policy and cluster."""
     assert len({triggers_of(cluster=f"edge-{n}")["resync"].schedule for n in range(40)}) == 15
 
 
 def test_the_look_in_words() -> None:
-    """A person who reads the annotation reads a sentence."""
     for minutes, often in ((1, "every minute"), (15, "every 15 minutes"), (1440, "every day")):
         look = triggers_of(interval=timedelta(minutes=minutes))["resync"]
         assert look.words == f"runs {often}"
 
 
 def test_a_schedule_stays_as_its_author_wrote_it() -> None:
-    """What a reviewer wrote is what the diff shows; only an early close has another."""
     window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
     wording = Wording(
         schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"}
@@ -74,10 +70,7 @@ def test_an_instant_is_met_on_its_weekday() -> None:
 
 
 def test_equal_schedules_are_one_cron_job() -> None:
-    """The first name stands for all, and its words name all; edges are met in UTC as well.
-
-    At each offset that the policy's own rules have: whatever the controller knows of the zone.
-    """
+    """Edges are met in UTC, too, whatever the controller knows of the zone."""
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("b", "a"))
     found = triggers_of(windows=windows)
     assert set(found) == {"open-a", "close-a", "edge-utc-06", "edge-utc-15", "resync"}
@@ -88,7 +81,6 @@ def test_equal_schedules_are_one_cron_job() -> None:
 
 
 def test_given_names_are_always_there() -> None:
-    """One is never merged away, and takes the place of one that we would have made."""
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("a", "b", "c"))
     wording = Wording(
         given={"windows.b": CronJobNames(open="first"), "windows.c": CronJobNames(open="second")}
@@ -111,7 +103,6 @@ def test_what_the_clock_skips_is_met_when_it_does() -> None:
 
 
 def test_there_is_one_for_each_hour_at_most() -> None:
-    """However many edges there are, and at whatever minutes."""
     dates = [datetime(2027, 1, 1) + n * (DAY + timedelta(minutes=7)) for n in range(90)]
     freezes = tuple(
         Rule(Kind.FREEZE, f"f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates)
@@ -121,7 +112,6 @@ def test_there_is_one_for_each_hour_at_most() -> None:
 
 
 def test_a_look_every_minute_needs_no_other() -> None:
-    """And in UTC the windows' own schedules are reached as they are."""
     window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
     own = {"open-w", "close-w", "resync"}
     assert set(triggers_of(windows=window, interval=timedelta(minutes=1))) == own

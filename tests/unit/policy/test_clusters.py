@@ -23,7 +23,6 @@ spec:
 
 
 def patched(patch: str) -> Loaded:
-    """Load the base with the patches of its clusters, in flow style."""
     return loaded(BASE % patch)
 
 
@@ -32,7 +31,6 @@ def source(document: str) -> Source:
 
 
 def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
-    """A patch over a map merges; null removes; a list is replaced."""
     policy, results = patched(
         "{edge: {windows: {week: {closes: Fri 12:00}, night: null}, freezes: null}}"
     ).for_cluster("edge")
@@ -57,7 +55,6 @@ def test_no_cluster_and_an_empty_patch_are_the_policy_as_it_stands() -> None:
 
 
 def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
-    """A misspelt cluster never gets the policy without its patch; of `read`, it is another's."""
     patches = "{edge-1: {interval: 5m}, edge-2: {interval: 10m}}"
     policy, (result,) = patched(patches).for_cluster("edge-3")
     assert policy is None
@@ -104,7 +101,6 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
 def test_a_mistake_is_shown_in_the_patch_that_makes_it(
     patch: str, path: str | None, rule: str | None
 ) -> None:
-    """Every cluster's policy is read as a whole, and what the patch breaks is said of the patch."""
     found = [(result.path, result.rule) for result in patched(patch).results]
     wanted = ("spec.clusters" + (f".{path}" if path else ""), rule)
     assert wanted in found if rule else found == []
@@ -118,13 +114,11 @@ def test_no_cluster_is_forgotten(cluster: str | None) -> None:
 
 
 def test_a_mistake_of_the_policy_is_reported_once() -> None:
-    """What is wrong without any patch is not repeated for every cluster."""
     document = BASE.replace("Mon 08:00", "Mno 08:00") % "{e: {interval: 5m}, f: {interval: 10m}}"
     assert [result.path for result in loaded(document).results] == ["spec.windows.week.opens"]
 
 
 def test_each_cluster_has_its_own_verdict() -> None:
-    """One patch is wrong; another brings the windows that the base has not."""
     both = patched("{e: {interval: 7m}, f: {interval: 10m}}")
     assert both.clusters["e"] is None
     assert both.clusters["f"] is not None
@@ -141,7 +135,6 @@ def test_each_cluster_has_its_own_verdict() -> None:
 
 @pytest.mark.parametrize("document", ["{}", "spec: none", "spec: {clusters: []}"])
 def test_what_is_no_policy_forgets_no_cluster(document: str) -> None:
-    """It has no clusters; what is wrong with it are other findings."""
     read_alone = source(f"{document}\n")
     assert (read_alone.patches, read_alone.lasting) == ({}, ())
     policy, results = read_alone.version("edge")
@@ -166,7 +159,6 @@ def test_what_is_no_policy_forgets_no_cluster(document: str) -> None:
     ],
 )
 def test_a_version_means_what_its_text_means_alone(patch: str, base: str) -> None:
-    """What is taken over from the policy itself is what reading the version as a whole gives."""
     text = BASE.replace("  clusters:", f"{base}  clusters:") % f"{{e: {patch}, f: {{}}}}"
     alone = KubeObject.parse(text.encode()).as_read()
     content = alone.get()

@@ -9,20 +9,16 @@ from krm_windows.policy.moments import Role
 
 
 def test_a_misspelt_word_is_recognised() -> None:
-    """Among those that are known."""
     assert closest("windws", ["windows", "freezes"]) == "windows"
 
 
 def test_long_words_and_long_lists_are_not_compared() -> None:
-    """What takes the product of lengths is not begun."""
     assert closest("a" * 100_000, ["a" * 100_000]) is None
     assert closest("windws", ["windows", *map(str, range(100_000))]) is None
 
 
 @pytest.mark.parametrize("part", ["mondy ", "1,", "a-", "12.30 ", " ", ":"])
 def test_a_moment_that_is_none_costs_its_length(part: str) -> None:
-    """No guess is made at what is longer than any moment."""
-
     def read(text: str) -> None:
         for role in Role:
             with pytest.raises(RefusedError):

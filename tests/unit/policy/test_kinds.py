@@ -11,12 +11,10 @@ OWN = "names: [a], mustExist: false, suspendField: spec.paused, trueMeans: Close
 
 
 def fields(kind: str, api_version: str, resource: str) -> str:
-    """Write a target that says itself where its objects are."""
     return f"{{kind: {kind}, apiVersion: {api_version}, resource: {resource}, {OWN}}}"
 
 
 def errors(target: str, field: str = "targets") -> list[tuple[str, str]]:
-    """Return the rule and the path of each finding about a policy with one such entry."""
     return [(each.rule, each.path) for each in loaded(spec(**{field: f"[{target}]"})).results]
 
 
@@ -66,7 +64,6 @@ def test_it_is_refused_by_its_group_its_name_or_its_resource(
 
 @pytest.mark.parametrize("kind", NAMESPACED)
 def test_another_kind(kind: tuple[str, str, str]) -> None:
-    """What is namespaced, and has no such rights, can be a target, also if it sounds alike."""
     assert errors(fields(*kind)) == []
 
 
@@ -89,7 +86,6 @@ def test_without_an_api_version(rule: str, kinds: list[str]) -> None:
 )
 @pytest.mark.parametrize("kind", ["Fleet", "X"])
 def test_a_definition_says_the_scope(scope: str, want: list[str], field: str, kind: str) -> None:
-    """Of kinds that nobody knows, where the definition is among the resources."""
     names = {"kind": "Fleet", "plural": "fleets"}
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",

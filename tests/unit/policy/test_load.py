@@ -35,7 +35,6 @@ SUBJECT = "krm-windows.dev/v1alpha1/WindowPolicy/flux-system/no-deploy-friday"
 
 
 def spec_of(document: str) -> Spec:
-    """Load a document that is right."""
     found = loaded(document)
     assert found.results == ()
     assert found.policy is not None
@@ -43,13 +42,11 @@ def spec_of(document: str) -> Spec:
 
 
 def line(document: str) -> str:
-    """Give the line of the one result, without the object that it is about."""
     (result,) = loaded(document).results
     return str(result).replace(f"{SUBJECT} ", "")
 
 
 def test_a_policy_as_in_the_design() -> None:
-    """Every part arrives as what the gate takes."""
     spec = spec_of(
         HEAD
         + SPEC
@@ -84,7 +81,6 @@ def test_a_policy_as_in_the_design() -> None:
 
 
 def test_hooks_with_their_paths() -> None:
-    """Those that there are, in the order in which they run."""
     hook = "{image: 'registry.example.org/a:1', timeout: 1m"
     opening = f"beforeOpen: {hook}, rollback: {hook}}}}}"
     for text, paths in {
@@ -97,7 +93,6 @@ def test_hooks_with_their_paths() -> None:
 
 
 def test_defaults() -> None:
-    """What is left out, or null, has the documented default."""
     spec = spec_of(HEAD + SPEC)
     assert (spec.outside_windows, spec.state, spec.first_apply) == ("Closed", "Scheduled", "Allow")
     assert (spec.closes_early, spec.interval) == (timedelta(0), timedelta(minutes=15))
@@ -108,7 +103,6 @@ def test_defaults() -> None:
 
 
 def test_a_line_reads_as_documented() -> None:
-    """Object, path, what must hold, what is there, the fix, the rule; and its file."""
     document = HEAD + SPEC.replace("Mon 08:00", "Mno 08:00")
     file = File(path="clusters/a/policy.yaml", document=1)
     (result,) = load(KubeObject.parse(document.encode()).node, file=file).results
@@ -163,7 +157,6 @@ UNKNOWN = ["", "Local", "/etc/localtime", "../UTC", "Berlin", "UTC+1", "IST", "W
 
 @pytest.mark.parametrize("zone", [*UNKNOWN, *MEANT])
 def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
-    """The host's zones do not count, nor any other spelling; no other time is proposed."""
     said = line(HEAD + SPEC.replace("Europe/Berlin", f'"{zone}"'))
     hint = f'; did you mean "{MEANT[zone]}"?' if zone in MEANT else ""
     assert said.endswith(f'got "{zone}"{hint} (time-zone)')
@@ -174,7 +167,6 @@ def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
     ["python:3.13-alpine", "localhost:5000/python:3", f"r.example/a:latest@sha256:{'a' * 64}"],
 )
 def test_a_pinned_image(image: str) -> None:
-    """A tag that is not latest, or a digest."""
     assert spec_of(f'{HEAD}{SPEC}  actuator: {{image: "{image}"}}\n').actuator.image == image
 
 

@@ -16,7 +16,6 @@ from krm_windows.schedule.recurrence import Recurrence
 
 
 def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recurrence:
-    """Give a recurrence on weekdays (0 is Sunday) at one time of day."""
     hour, minute = map(int, at.split(":"))
     return Recurrence(
         frozenset({minute}), frozenset({hour}), weekdays=frozenset(days), nth=nth, shift=shift
@@ -61,7 +60,6 @@ def test_a_beginning(text: str, want: object) -> None:
 
 
 def test_ordinals() -> None:
-    """In either spelling, from the beginning of the month or from its end."""
     short = ("1st", "2nd", "3rd", "4th", "5th")
     spelled = ("first", "second", "third", "fourth", "fifth")
     for number, word in [*enumerate(short, 1), *enumerate(spelled, 1)]:
@@ -93,7 +91,6 @@ def test_an_end(text: str, want: object) -> None:
 
 
 def refusal(text: str, role: Role) -> tuple[str, str | None]:
-    """Give the rule that refuses a text, and what it proposes."""
     with pytest.raises(RefusedError) as caught:
         moments.parse(text, role)
     (finding,) = caught.value.findings
@@ -164,7 +161,6 @@ MISSPELT = [
 def test_a_refusal_names_the_rule_and_the_likely_fix(
     text: str, rule: str, proposed: str | None
 ) -> None:
-    """What is proposed would be accepted."""
     assert refusal(text, Role.BEGIN) == (rule, proposed)
     assert proposed is None or moments.parse(proposed, Role.BEGIN).text == proposed
 
@@ -188,7 +184,6 @@ def test_the_days_of_2027(text: str, days: tuple[int, ...]) -> None:
 
 
 def test_the_last_day_of_a_leap_year_and_of_a_century() -> None:
-    """29 February in 2028 and 2400, and 28 in 2100."""
     value = moments.parse("last day 18:00", Role.BEGIN).value
     assert isinstance(value, Recurrence)
     for year, day in ((2028, 29), (2100, 28), (2400, 29)):
@@ -200,7 +195,6 @@ def test_the_last_day_of_a_leap_year_and_of_a_century() -> None:
     [("90m", 90), ("4h", 240), ("1h30m", 90), ("1d12h", 2160), ("366d", 527040), ("0m", 0)],
 )
 def test_a_duration(text: str, minutes: int) -> None:
-    """Days, hours and minutes, in this order, each once."""
     assert moments.duration(text) == timedelta(minutes=minutes)
 
 
@@ -208,7 +202,6 @@ def test_a_duration(text: str, minutes: int) -> None:
     "text", ["", "90", "30s", "1.5h", "4 hours", "-1h", "30m1h", "1h1h", "366d1m", "9999999h"]
 )
 def test_no_duration(text: str) -> None:
-    """Anything else, and more than a year, is refused."""
     with pytest.raises(RefusedError):
         moments.duration(text)
 
@@ -233,7 +226,6 @@ def test_what_is_written_for_cron() -> None:
     ],
 )
 def test_two_recurrences_meet(one: str, other: str, day: date | None) -> None:
-    """Where two moments can fall on one minute, the first such day from 2001 on is found."""
     first, second = (moments.parse(text, Role.BEGIN).value for text in (one, other))
     assert isinstance(first, Recurrence)
     assert isinstance(second, Recurrence)
@@ -278,7 +270,6 @@ def test_an_end_comes_after_its_beginning(
     ],
 )
 def test_words(begins: str | None, ends: str | timedelta, words: str) -> None:
-    """A reviewer reads moments as they are in the policy; a duration is said in full."""
     first = begins and moments.parse(begins, Role.BEGIN)
     last = moments.parse(ends, Role.END) if isinstance(ends, str) else ends
     assert phrases.occurrence(first, last) == words
@@ -299,7 +290,6 @@ def test_words(begins: str | None, ends: str | timedelta, words: str) -> None:
     ],
 )
 def test_days(text: str, words: str) -> None:
-    """What the fields name, and whether one of them is enough."""
     recurrence = moments.parse(text, Role.BEGIN).value
     assert isinstance(recurrence, Recurrence)
     assert phrases.days(recurrence) == words
@@ -322,7 +312,6 @@ def test_every_example_of_a_shape_has_one_pattern(shape: moments_page.Shape) -> 
 
 
 def test_every_word_of_the_grammar_is_in_an_example() -> None:
-    """Whoever adds one shows it: `daily`, `last`, `@weekly`; of weekdays, some are enough."""
     shown = (
         " ".join(text for shape in moments_page.SHAPES for text in shape.examples).lower().split()
     )
@@ -334,7 +323,6 @@ def test_every_word_of_the_grammar_is_in_an_example() -> None:
 
 
 def test_what_the_page_refuses_is_refused_and_what_it_proposes_is_taken() -> None:
-    """In the field that is named, by the rule that is named."""
     for text, role, instead in moments_page.REFUSED:
         rule, proposed = refusal(text, role)
         assert not (proposed and instead), text
@@ -345,7 +333,6 @@ def test_what_the_page_refuses_is_refused_and_what_it_proposes_is_taken() -> Non
 
 
 def test_the_page_refuses_by_every_rule_of_the_grammar() -> None:
-    """Each rule of a moment or a schedule that can refuse one has an example."""
     named = {refusal(text, role)[0] for text, role, _ in moments_page.REFUSED}
     known = {rule.id for rule in rules.RULES if rule.id.startswith(("moment-", "cron-"))}
     # A warning about a schedule that is taken.
@@ -353,7 +340,6 @@ def test_the_page_refuses_by_every_rule_of_the_grammar() -> None:
 
 
 def test_the_page_names_the_fields_that_take_moments() -> None:
-    """Each field of the model whose type is a moment, under the role of its type."""
     types = {
         fields.Begin: Role.BEGIN,
         fields.End: Role.END,

@@ -41,21 +41,18 @@ GOOD = {"wheels": [{"size": "3"}], "class": "Cart"}
 
 
 def said(tree: object, context: Context | None = None) -> list[str]:
-    """Return what is wrong, each with its path."""
     with pytest.raises(RefusedError) as refused:
         Cart.read(tree, context)
     return [f"{finding.path}: {finding.must}" for finding in refused.value.findings]
 
 
 def test_a_part_is_what_was_written() -> None:
-    """With defaults for what was not."""
     cart = Cart.read(GOOD | {"loads": {"1": "2"}})
     assert (cart.wheels, cart.loads, cart.kind) == ((Wheel.read({"size": "3"}),), {1: 2}, "Cart")
     assert (cart.wheels[0].made_of, cart.spare) == ("Wood", None)
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    """With paths from the root; of a map, the name as well as its value."""
     tree = {
         "wheels": [{"size": "x", "sise": "1", "madeOf": "wood"}, "round"],
         "loads": {"a": "b"},
@@ -95,7 +92,6 @@ def test_another_shape_is_refused(tree: object, words: str) -> None:
 
 
 def test_a_part_is_checked_as_a_whole() -> None:
-    """Once all of its fields could be read."""
     where = Context(time_zone="Europe/Berlin")
     assert said(GOOD, where) == ["spare.size: must be nowhere"]
     assert said(GOOD | {"wheels": []}, where) == ["wheels: must not be empty"]

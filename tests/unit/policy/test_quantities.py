@@ -32,10 +32,7 @@ FORMS = {
 
 @pytest.mark.parametrize("text", FORMS)
 def test_the_form_of_the_api_server(text: str) -> None:
-    """What is emitted is in the form that the cluster gives back.
-
-    Else admission policies would refuse what is ours.
-    """
+    """In any other form admission policies would refuse what is ours."""
     assert str(quantities.read(text)) == FORMS[text]
     assert str(quantities.read(FORMS[text])) == FORMS[text]
 
@@ -45,7 +42,6 @@ UNITS = ["", "m", "Mi", "-1", "1 Mi", "1mi", "1MB", "1e", "1e999", "1,5", "0x10"
 
 @pytest.mark.parametrize("text", [*UNITS, "\N{ARABIC-INDIC DIGIT ONE}", "0" * 31, "10Ei"])
 def test_what_is_no_quantity(text: str) -> None:
-    """It is refused, and never costs time."""
     with pytest.raises(RefusedError):
         quantities.read(text)
 

@@ -83,7 +83,6 @@ VARIABLE = "beforeOpen.env[0]"
     ],
 )
 def test_what_is_refused(field: str, text: str, rule: str, path: str) -> None:
-    """Alone, without a guess where there is none to make."""
     found = [
         (each.rule, each.path, each.field and each.field.proposed_value)
         for each in loaded(spec(**{field: text})).results
@@ -109,7 +108,6 @@ def test_the_namespace_of_hooks_is_nobody_elses(namespace: str) -> None:
     ],
 )
 def test_a_variable_has_one_value(env: str) -> None:
-    """From one place."""
     assert broken(spec(hooks=ENV % env)) == []
 
 
@@ -127,7 +125,6 @@ PORTS = ("0", "65536", "-1", "http", "'4 43'", "'\u0661'", f"'{'9' * 5000}'")
     ],
 )
 def test_where_the_api_server_is(cidr: str, port: str, field: str | None) -> None:
-    """A block of addresses without bits behind its length, and a port in ASCII digits."""
     policy = f"{{apiServer: [{{cidr: {cidr}, port: {port}}}]}}"
     found = loaded(spec(extras="[NetworkPolicy]", networkPolicy=policy)).results
     wanted = [("field-value", f"spec.networkPolicy.apiServer[0].{field}")]

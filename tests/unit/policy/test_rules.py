@@ -24,10 +24,7 @@ POLICY_RULES = [rule for rule in RULES if rule.id.replace("-", "_").upper() in N
 
 @pytest.mark.parametrize("rule", POLICY_RULES, ids=lambda rule: rule.id)
 def test_a_rule_fires_alone(rule: Rule) -> None:
-    """The document breaks this rule; only a misspelt field lacks what it was meant to be, too.
-
-    The smallest change makes it right.
-    """
+    """Only a misspelt field lacks what it was meant to be, too."""
     also = {"end-choice"} if rule.id == "field-unknown" else set()
     fires, nearly = (
         (FIXTURES / rule.id / f"{name}.yaml").read_text() for name in ("fires", "nearly")
@@ -44,7 +41,6 @@ def test_ids_are_unique_and_kebab_case() -> None:
 
 
 def test_constants_are_named_as_their_rules() -> None:
-    """Whoever reads an id in a result finds its constant in the code."""
     assert {rule.id for rule in POLICY_RULES} == {name.lower().replace("_", "-") for name in NAMED}
 
 

@@ -31,10 +31,7 @@ DEFINED = [
 
 @pytest.mark.parametrize(("defined", "model", "plural"), DEFINED)
 def test_the_schema_is_one(defined: files.Kind, model: type[Part], plural: str) -> None:
-    """What is written is what is used; it is valid against its own dialect, and so is OpenAPI's.
-
-    Every level of the latter has one type, as apiextensions demands.
-    """
+    """Every level of the OpenAPI schema has one type, as apiextensions demands."""
     assert json.loads(defined.json_schema()) == schema.json_schema(model)
     definition = yaml.load(defined.definition(), yaml.CSafeLoader)
     levels = [definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]]
@@ -50,7 +47,6 @@ def test_the_schema_is_one(defined: files.Kind, model: type[Part], plural: str) 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_are_right(path: Path) -> None:
-    """The examples satisfy schema and model, for every cluster they name."""
     node = KubeObject.parse(path.read_bytes()).node
     loaded = load(node)
     assert loaded.results == ()
@@ -59,7 +55,6 @@ def test_examples_are_right(path: Path) -> None:
 
 
 def test_the_example_of_classes_is_right() -> None:
-    """Also with an empty map, which demands nothing, as in a label selector."""
     text = (FOLDER / f"{CLASSES}.yaml").read_text()
     empty = text.replace("      app.kubernetes.io/part-of: dashboards", "      {}")
     assert empty != text

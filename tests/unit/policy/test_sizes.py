@@ -26,12 +26,10 @@ OVERRIDE = "{state: Open, ends: '2026-12-26', reason: x}"
 
 
 def many(field: str, entry: str, number: int) -> str:
-    """Return a field with so many entries."""
     return f"  {field}:\n" + "".join(f"    e{i}: {entry}\n" for i in range(number))
 
 
 def named(field: str, number: int) -> str:
-    """Return a list of targets with so many names in two selectors."""
     names = [f"{field[0]}{i}" for i in range(number)]
     lists = (names[: number // 2], names[number // 2 :])
     return f"  {field}:\n" + "".join(
@@ -52,7 +50,6 @@ CASES = {
 
 @pytest.mark.parametrize("field", CASES)
 def test_one_entry_too_many_is_refused(field: str) -> None:
-    """What is wrong, where, how much it is, and the likely fix; nothing else beside it."""
     most, document = CASES[field]
     [result] = loaded(document(most + 1)).results
     assert result.field is not None
@@ -65,10 +62,7 @@ def test_one_entry_too_many_is_refused(field: str) -> None:
 
 
 def test_clusters_times_entries_are_limited() -> None:
-    """A hundred clusters of a thousand windows are a hundred thousand; each has to be read.
-
-    That the policy's own cluster was not read is not reported as if it were unknown.
-    """
+    """A hundred clusters of a thousand windows are a hundred thousand to be read."""
     clusters = many("clusters", "{interval: 5m}", 201)
     found = loaded(f"{RULES}{many('windows', WINDOW, 999)}{clusters}  buildFor: e7\n")
     [result] = found.results
@@ -78,7 +72,6 @@ def test_clusters_times_entries_are_limited() -> None:
 
 
 def test_the_patch_of_a_cluster_counts_too() -> None:
-    """A patch brings in no more than the policy itself may have."""
     windows = "{windows: {" + ", ".join(f"e{i}: {WINDOW}" for i in range(sizes.MOST_RULES)) + "}}"
     [result] = loaded(f"{BASE}  clusters: {{edge: {windows}}}\n").results
     assert result.rule == "too-many"
@@ -87,7 +80,6 @@ def test_the_patch_of_a_cluster_counts_too() -> None:
 
 @pytest.mark.parametrize("field", [field for field in CASES if field != "released"])
 def test_work_grows_with_the_entries(field: str) -> None:
-    """Twice as many entries are twice the work, and not four times."""
     _, document = CASES[field]
     documents = {n: KubeObject.parse(document(n).encode()).node for n in (30, 60)}
     assert growth(lambda n: load(documents[n]), 30) < 2.3

@@ -27,6 +27,5 @@ FIELD, MEANING = "suspendField", "trueMeans"
     ],
 )
 def test_what_true_means(listed: str, target: str, rule: str | None, field: str | None) -> None:
-    """What is opened for good is written to as well."""
     found = [(each.rule, each.path) for each in loaded(spec(**{listed: f"[{{{target}}}]"})).results]
     assert found == ([(rule, f"spec.{listed}[0].{field}")] if rule else [])

@@ -39,17 +39,13 @@ NOON = datetime(2026, 10, 24, 12, tzinfo=UTC)
 def test_a_date_is_midnight_and_an_instant_itself(
     time_zone: str, start: date, days: int, begins: str, ends: str
 ) -> None:
-    """Days from a date are those of the wall clock, from an instant, 24 hours.
-
-    Also with a missing or repeated midnight.
-    """
+    """Days from a date are those of the wall clock, from an instant 24 hours."""
     record = records.calendar(of(zoned.timetable(policy="a/b", time_zone=time_zone), start, days))
     said = [datetime.fromisoformat(str(record[edge])) for edge in ("from", "until")]
     assert [each.isoformat(timespec="minutes") for each in said] == [begins, ends]
 
 
 def test_intervals_carry_the_zones_offset_and_do_not_end_where_the_range_does() -> None:
-    """What is open at a rim of the range, and beyond it, has no edge there."""
     record = records.calendar(of(WEEK, date(2026, 3, 24), 7))
     assert record["intervals"] == [
         {"opens": None, "closes": "2026-03-26T17:00:00+01:00", "rules": ["windows.office"]},
@@ -80,7 +76,6 @@ def test_a_policy_held_open_is_open_by_that() -> None:
 
 
 def test_calendars_that_open_alike_are_one_group() -> None:
-    """Neither the cluster's name nor its targets make a difference; a rule does."""
     clusters = [
         zoned.timetable(
             policy=WEEK.policy, cluster=name, time_zone="Europe/Berlin", windows=WEEK.windows

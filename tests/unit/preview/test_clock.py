@@ -21,7 +21,6 @@ BERLIN = zone("Europe/Berlin")
     ],
 )
 def test_a_change_is_found_to_the_minute(time_zone: str, month: tuple[int, int], said: str) -> None:
-    """By an hour, by half of one, at midnight; by a day, the day is said."""
     tz, begins = zone(time_zone), datetime(*month, 1, tzinfo=UTC)
     [change] = changes(tz, begins, begins + timedelta(days=31))
     assert words(change, tz) == f"{said} ({time_zone})"

@@ -14,7 +14,6 @@ Mon 2026-12-14 08:00  ....
 
 
 def test_only_the_signs_of_weeks_are_colored() -> None:
-    """The words stay as they are, and so does every character."""
     painted = paint(PAGE)
     assert painted.plain == PAGE
     colored = {(PAGE[span.start : span.end], str(span.style)) for span in painted.spans}

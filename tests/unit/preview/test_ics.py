@@ -70,7 +70,6 @@ def test_events_of_clusters_and_policies_differ() -> None:
 
 
 def test_freezes_and_overrides_are_events_too() -> None:
-    """Each with its own edges, whatever days are asked for, its reason, and a UID that stays."""
     at = datetime(2026, 3, 25, 12, tzinfo=UTC)
     fix = Rule(Kind.OVERRIDE, "fix", at, at + timedelta(hours=2), "CVE", "Open")
     policy = WEEK._replace(freezes=(EASTER,), overrides=(fix,))

@@ -42,10 +42,7 @@ def drawn(*timetables: Timetable, start: date = date(2027, 3, 8), days: int = 28
 
 
 def test_what_overlaps_lies_in_lanes() -> None:
-    """A freeze and an override within it are both seen.
-
-    What follows takes the lane that is free again.
-    """
+    """What follows takes the lane that is free again."""
     [row] = drawn(timetable()).rows
     lanes = {fact.label: fact.lane for fact in row.facts}
     assert lanes == {"office": 0, "+1 h": 0, "fix": 2, "easter": 1, "later": 1}
@@ -77,7 +74,6 @@ DESCRIBED = "{office: {opens: Mon 08:00, closes: Thu 17:00, description: Somebod
 
 
 def test_the_rims_of_the_days_are_no_times() -> None:
-    """What goes on beyond them is said to, and has no edge; those of a freeze are its own."""
     every = calendars([timetable()], Period(date(2027, 3, 9), 1))
     page = html.render(every)
     assert "<td>before these days</td>" in page
@@ -98,7 +94,6 @@ def test_the_rims_of_the_days_are_no_times() -> None:
 
 
 def test_what_begins_with_the_days_is_not_before_them() -> None:
-    """Nor after them what ends with them: it is asked whether it goes on."""
     midnights = WEEK._replace(begins=zoned.at(0, 1), ends=zoned.at(0, 3))
     rules = timetable()._replace(windows=(midnights,), freezes=(), overrides=())
     monday, wednesday = "Mon 2027-04-05 00:00", "Wed 2027-04-07 00:00"
@@ -120,10 +115,7 @@ LONG = "a-window-with-a-name-that-is-as-long-as-names-may-be-in-kubernetes"
 
 @pytest.mark.parametrize("width", [320, 639, 640, 2000])
 def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
-    """On a phone names are above the tracks; words are cut by a mark, and none is beyond the rim.
-
-    The days are never cut.
-    """
+    """Words are cut by a mark, days never; on a phone names are above the tracks."""
     rules: dict[str, Any] = {
         "windows": (WEEK._replace(key=LONG),),
         "targets": (Target("g", "r", "Kustomization", "flux-system", LONG),),
@@ -147,7 +139,6 @@ def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
 
 
 def test_svg_shows_every_fact() -> None:
-    """It is well-formed, and each part has its words as a title; labels are cut with a mark."""
     cut = [fitting("audit-of-everything", room) for room in (19, 10, 6, 5)]
     assert cut == ["audit-of-everything", "audit-of-…", "audit…", ""]
     assert len(fitting("w" * 50, 30)) <= 20
@@ -169,7 +160,6 @@ def weeks(picture: Picture) -> list[Week]:
 
 
 def test_a_long_range_is_drawn_by_weeks() -> None:
-    """Each has room for seven days, so that all have one scale, and each month is named once."""
     picture = drawn(timetable(), days=30)
     assert [(month, week.days, len(list(week.ticks()))) for month, week in picture.weeks()] == [
         ("March 2027", "Mon 2027-03-08 to Sun 2027-03-14", 7),
@@ -211,7 +201,6 @@ def test_each_row_is_on_its_own_clock() -> None:
 
 
 def test_what_is_outside_of_the_days_is_blank() -> None:
-    """Each row has its own beginning and end where days begin at an instant."""
     # Noon in UTC is evening in Tokyo, and morning in New York.
     start = datetime(2027, 3, 8, 12, tzinfo=UTC)
     picture = draw(calendars([timetable(zone, zone) for zone in ZONES], Period(start, 1)))
@@ -240,7 +229,6 @@ def test_now_is_another_time_in_each_row() -> None:
 
 
 def test_a_repeated_hour_has_no_width() -> None:
-    """What lies in it does not end before it begins, and a day is as wide as any other."""
     sunday = WEEK._replace(
         begins=Recurrence(minutes=frozenset({30}), hours=frozenset({2}), weekdays=frozenset({0})),
         ends=timedelta(minutes=45),

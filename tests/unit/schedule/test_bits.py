@@ -10,12 +10,10 @@ SEEDS = range(60)
 
 
 def numbers(number_bits: int) -> set[int]:
-    """Return the set that bits stand for."""
     return {number for number in range(number_bits.bit_length()) if number_bits >> number & 1}
 
 
 def some(chosen: random.Random) -> set[int]:
-    """Choose a few of forty numbers, or most, or all, or none."""
     return set(chosen.sample(range(40), chosen.choice([0, 1, 3, 20, 37, 40])))
 
 

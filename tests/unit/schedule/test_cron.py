@@ -25,10 +25,7 @@ NO_BLANKS = ["\x08", "\x0e", "\x1c", "\x1d", "\x1e", "\x1f", "\u180e", "\u1fff",
 
 
 def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
-    """Give the next runs in UTC as the vectors write them.
-
-    No run within five years of the last is none at all.
-    """
+    """No run within five years of the last is none at all."""
     found: list[str] = []
     following = recurrence.after(start)
     while following and following - start < FIVE_YEARS and len(found) < count:
@@ -38,14 +35,12 @@ def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
 
 
 def test_the_longest_months_are_those_of_a_leap_year() -> None:
-    """From January, as cron counts them."""
     assert list(cron.LONGEST_MONTHS) == list(range(1, 13))
     for month, length in cron.LONGEST_MONTHS.items():
         assert length == calendar.monthrange(2028, month)[1]
 
 
 def test_fires_when_the_reference_fires() -> None:
-    """In UTC, where no clock ever changes; `test_controller` asks every vector."""
     assert len(VECTORS) == 572
     for vector in VECTORS:
         is_plain = vector["timeZone"] in ("", "UTC") and vector["schedule"][:1] not in "@C"
@@ -76,10 +71,7 @@ def test_fires_when_the_reference_fires() -> None:
     ],
 )
 def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -> None:
-    """Signs, stars with tails, and empty items mean what they mean in Go.
-
-    So do names in any case, and Go's blanks.
-    """
+    """Signs, stars with tails, empty items, names and blanks mean what they mean in Go."""
     assert cron.parse(text).recurrence == same
 
 
@@ -134,7 +126,6 @@ def test_blanks_are_those_of_go() -> None:
     ],
 )
 def test_every_reads_go_durations(text: str, period: timedelta) -> None:
-    """`@every` takes a Go duration, in whole seconds and at least one."""
     assert cron.parse(text).every == period
 
 
@@ -147,7 +138,6 @@ def test_every_reads_go_durations(text: str, period: timedelta) -> None:
     ],
 )
 def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
-    """`TZ=` and `CRON_TZ=` are part of the grammar."""
     assert cron.parse(text).time_zone == zone
 
 
@@ -166,12 +156,10 @@ def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
     ],
 )
 def test_a_number_of_a_field(field: int, text: str, want: int | None) -> None:
-    """A name in any case, or a number as Go reads it, within the bounds or not."""
     assert cron.FIELDS[field].number(text) == want
 
 
 def test_zones_come_from_the_package() -> None:
-    """Real zones and links, and nothing that a host adds."""
     assert {"Europe/Berlin", "Etc/UTC", "US/Pacific"} <= zones.names()
     assert not {"Local", "", "posixrules", "localtime"} & zones.names()
 
@@ -189,7 +177,6 @@ def test_zones_come_from_the_package() -> None:
     ],
 )
 def test_items_of_a_field(numbers: list[int], minimum: int, want: str) -> None:
-    """In their order, and only runs that are long enough as ranges."""
     assert cron.items(numbers, minimum) == want
 
 
@@ -207,5 +194,4 @@ def test_items_of_a_field(numbers: list[int], minimum: int, want: str) -> None:
     ],
 )
 def test_a_field(values: set[int], full: Iterable[int], want: str) -> None:
-    """A star only for all values, a range from three numbers on that follow each other."""
     assert cron.field(values, full) == want

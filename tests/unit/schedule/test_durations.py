@@ -45,7 +45,6 @@ def test_a_duration_is_what_go_reads(text: str, nanoseconds: int | None) -> None
 
 @pytest.mark.parametrize("part", ["1ns", "0", "9", "1h1", ".", "1.", "0.0"])
 def test_a_duration_costs_its_length(part: str) -> None:
-    """Also where it is none, which only its end shows."""
     assert growth(lambda size: durations.nanoseconds(part * size + "x"), 2000) < 2.5
 
 
@@ -56,8 +55,6 @@ TEXTS = ["{} * * * *", "@every {}s", "{}-5 * * * *", "*/{} * * * *", "TZ=UTC {}"
     ("text", "part"), crossed(TEXTS, ["0", "1,", "*/1,", " ", "-", "/", "mon,", "\x85"])
 )
 def test_a_schedule_costs_its_length(text: str, part: str) -> None:
-    """In every field, whether it is one in the end or not."""
-
     def read(size: int) -> None:
         try:
             cron.parse(text.format(part * size))

@@ -45,7 +45,6 @@ def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
     ],
 )
 def test_days_of_a_month_in_2026(recurrence: Recurrence, month: int, want: list[int]) -> None:
-    """Fields, nth weekdays and shifts name the days that a calendar shows."""
     assert _days(recurrence, 2026, month) == want
 
 
@@ -65,7 +64,6 @@ def test_neighbours_of_a_moment(recurrence: Recurrence, wall: str, before: str, 
 
 
 def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
-    """Two days of `0,20,40 5-7 * * *`, minute by minute."""
     recurrence = Recurrence(minutes=frozenset({0, 20, 40}), hours=frozenset({5, 6, 7}))
     minutes = [datetime(2026, 3, 1) + timedelta(minutes=count) for count in range(2 * 1440)]
     moments = [minute for minute in minutes if minute.hour in {5, 6, 7} and minute.minute % 20 == 0]
@@ -84,13 +82,11 @@ EMPTY = [
 
 @pytest.mark.parametrize("never", [NEVER, *EMPTY])
 def test_what_never_recurs_has_no_neighbours(never: Recurrence) -> None:
-    """The search ends."""
     assert never.at_or_before(datetime(2026, 1, 1)) is None
     assert never.after(datetime(2026, 1, 1)) is None
 
 
 def test_the_ends_of_the_calendar() -> None:
-    """The first and the last day that have a date have no neighbours beyond."""
     late = Recurrence(hours=frozenset({12}), minutes=frozenset({0}))
     assert late.at_or_before(datetime(1, 1, 1, 11)) is None
     assert late.at_or_before(datetime(1, 1, 2, 11)) == datetime(1, 1, 1, 12)
@@ -103,7 +99,6 @@ def test_the_ends_of_the_calendar() -> None:
 
 
 def test_the_nth_of_the_named_days_of_each_month() -> None:
-    """In 24 months the first, the last, and none where there are fewer; no month has another's."""
     days = range(date(2026, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
     for nth, last_ones in ((1, {1}), (29, {29}), (-1, {28, 30, 31}), (-31, {1})):
         named = [date.fromordinal(day).day for day in Recurrence(nth=nth).named(days)]

@@ -17,14 +17,12 @@ DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 
 
 def at(hour: int, minute: int = 0, *days: int) -> Recurrence:
-    """Every such time of day; on these weekdays only, if any are given."""
     return Recurrence(
         minutes=frozenset({minute}), hours=frozenset({hour}), weekdays=frozenset(days or range(7))
     )
 
 
 def monthly(day: int) -> Recurrence:
-    """At eight on this day of every month."""
     return at(8)._replace(days=frozenset({day}))
 
 
@@ -48,7 +46,6 @@ def open_intervals(timetable: Timetable, start: datetime, days: int) -> list[str
 
 
 def windows(*rules: tuple[Begin, End]) -> Timetable:
-    """A timetable of windows only."""
     return BERLIN._replace(
         windows=tuple(Rule(Kind.WINDOW, f"w{n}", *rule) for n, rule in enumerate(rules))
     )
@@ -95,10 +92,7 @@ MORNING = (at(8, 0, 1), time(12))
     ],
 )
 def test_occurrences(rules: list[tuple[Begin, End]], want: list[str]) -> None:
-    """An occurrence begins at every beginning, and ends at the first end after it.
-
-    It merges with its neighbours.
-    """
+    """It ends at the first end after its beginning, and merges with its neighbours."""
     assert open_intervals(windows(*rules), NOV_16, 6) == want
 
 
@@ -122,10 +116,7 @@ MARCH, OCTOBER = datetime(2026, 3, 28), datetime(2026, 10, 24)
     ],
 )
 def test_clock_changes(start: datetime, opens: Recurrence, ends: End, want: list[str]) -> None:
-    """Same wall-clock ends every day.
-
-    Nothing is lost in March, nothing happens twice in October.
-    """
+    """Nothing is lost in March, nothing happens twice in October."""
     assert open_intervals(windows((opens, ends)), start, 2) == want
 
 
@@ -181,14 +172,12 @@ def test_precedence(timetable: Timetable, later: int, said: str) -> None:
 
 
 def test_a_freeze_cuts_a_window() -> None:
-    """The rest of a window that a freeze touches stays open."""
     freeze = Rule(Kind.FREEZE, "day", NOV_17, NOV_17 + DAY)
     found = open_intervals(BERLIN._replace(freezes=(freeze,)), NOV_16, 6)
     assert found == ["16 08:00-17 00:00", "18 00:00-19 17:00"]
 
 
 def overridden(rules: tuple[Rule, ...], day: int, hour: int) -> Timetable:
-    """An override that opens for twenty minutes, beside these windows."""
     begins = datetime(2026, 11, day, hour)
     override = OVERRIDE._replace(begins=begins, ends=begins + 20 * MINUTE)
     return BERLIN._replace(windows=rules, overrides=(override,))
@@ -226,7 +215,6 @@ def test_closes_early_is_real_time() -> None:
 @pytest.mark.parametrize("margin", [MINUTE, DAY, 2 * DAY + MINUTE])
 @pytest.mark.parametrize("ends", [time(0), time(0, 1), time(23, 59)])
 def test_a_margin_of_whole_days(margin: timedelta, ends: time) -> None:
-    """It closes so much before the end, on whichever side of a midnight that is."""
     end = datetime.combine(datetime(2027, 1, 10), ends, UTC)
     held = windows((DEC_22 - MINUTE, end))._replace(closes_early=margin)
     assert decide(held, DEC_22).until == end - margin
@@ -251,7 +239,6 @@ def test_a_margin_of_seconds_counts_as_the_next_whole_minute() -> None:
     ],
 )
 def test_since_and_until(timetable: Timetable, since: str | None, until: str | None) -> None:
-    """The change before and the next."""
     decision = decide(timetable, DEC_22)
     found = [each and f"{each:%Y-%m-%dT%H:%MZ}" for each in (decision.since, decision.until)]
     assert found == [since, until]
@@ -259,7 +246,6 @@ def test_since_and_until(timetable: Timetable, since: str | None, until: str | N
 
 @pytest.mark.parametrize(("away", "is_found"), [(400 * DAY - MINUTE, True), (400 * DAY, False)])
 def test_changes_are_found_for_400_days(*, away: timedelta, is_found: bool) -> None:
-    """Both ways, less than 400 days; to the minute."""
     decision = decide(windows((DEC_22 - away, DEC_22 + away)), DEC_22)
     found = (DEC_22 - away, DEC_22 + away) if is_found else (None, None)
     assert (decision.since, decision.until) == found
@@ -274,7 +260,6 @@ def test_what_begins_as_it_ends_lasts_until_the_next_end() -> None:
 
 @pytest.mark.parametrize("ends", [400 * DAY, time(8), NEVER])
 def test_a_rule_may_end_beyond_the_calendar(ends: End) -> None:
-    """What is long, or ends never, has no end."""
     last, asked = datetime(9998, 12, 31, 12), datetime(9998, 12, 31, 18, tzinfo=UTC)
     assert decide(windows((last, ends)), asked).open
     assert decide(windows((last.replace(tzinfo=UTC), ends)), asked).open
@@ -282,14 +267,12 @@ def test_a_rule_may_end_beyond_the_calendar(ends: End) -> None:
 
 @pytest.mark.parametrize("ends", [NEVER, NO_TIME], ids=["on no day", "at no time"])
 def test_a_window_that_nothing_ends(ends: Recurrence) -> None:
-    """It is open from its first beginning on, and stays so: here since 29 February 2024."""
     begins = monthly(29)._replace(months=frozenset({2}))
     assert open_intervals(windows((begins, ends)), NOV_16, 3) == ["16 00:00-19 00:00"]
     assert open_intervals(windows((NEVER, ends)), NOV_16, 3) == []
 
 
 def test_dated_windows_that_overlap() -> None:
-    """One within another, and one that begins before the last has ended: one interval."""
     first = datetime(2026, 11, 20, 8, tzinfo=UTC)
     hours = [(0, 10), (2, 4), (9, 12), (12, 13)]
     held = windows(*((first + begin * HOUR, first + end * HOUR) for begin, end in hours))
@@ -299,7 +282,6 @@ def test_dated_windows_that_overlap() -> None:
 
 
 def test_what_is_written_is_read_back() -> None:
-    """With more patterns than there are letters, too: one for each day of the month and offset."""
     by_day = [(monthly(day), (10 + day) * MINUTE) for day in range(1, 32)]
     dated = (datetime(2026, 12, 24), datetime(2026, 12, 27))
     for timetable, some in ((FROZEN, {".", "A"}), (windows(*by_day, dated), {"1", "62"})):

@@ -15,7 +15,6 @@ FIRST = datetime(2027, 1, 1, tzinfo=UTC)
 
 
 def daily(length: timedelta) -> Timetable:
-    """Return a timetable with a window at eight of every day, in UTC."""
     eight = Recurrence(frozenset({0}), frozenset({8}))
     window = Rule(Kind.WINDOW, "daily", eight, length)
     return zoned.timetable(time_zone="Etc/UTC", windows=(window,))
@@ -44,7 +43,6 @@ def daily(length: timedelta) -> Timetable:
 def test_a_span(
     start: timedelta, length: timedelta, want: list[tuple[timedelta, timedelta]]
 ) -> None:
-    """What is open of it, cut at both of its ends; the segments cover all of it."""
     begins, until = FIRST + start, FIRST + start + length
     wanted = [(FIRST + at, FIRST + at + open_for) for at, open_for in want]
     policy = daily(HOUR)
@@ -57,13 +55,11 @@ def test_a_span(
 
 
 def test_what_is_always_open_is_one_segment() -> None:
-    """Over all midnights, and with the rule that opens it."""
     (segment,) = timeline.timeline(daily(DAY), FIRST, FIRST + 3 * DAY)
     assert segment == timeline.Segment(FIRST, FIRST + 3 * DAY, open=True, rules=("windows.daily",))
 
 
 def test_rules_are_those_of_the_span() -> None:
-    """A window that opens later has no part in what is open before it."""
     eight, nine = (Recurrence(frozenset({0}), frozenset({hour})) for hour in (8, 9))
     windows = (
         Rule(Kind.WINDOW, "eight", eight, 2 * HOUR),
@@ -79,7 +75,6 @@ def test_rules_are_those_of_the_span() -> None:
 
 
 def test_segments_that_say_the_same_of_other_times_belong_together() -> None:
-    """Whether it is open, and each rule, tells segments apart; when it is does not."""
     first = timeline.Segment(FIRST, FIRST + HOUR, open=True, rules=("daily",))
     later = replace(first, begins=FIRST + DAY, ends=FIRST + DAY + HOUR)
     assert later.grouping_key == first.grouping_key

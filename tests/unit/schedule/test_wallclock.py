@@ -28,10 +28,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("name", "change"), rows_mostly_slow(CHANGES, every=3))
 def test_wall_is_the_highest_reading_so_far(name: str, change: datetime) -> None:
-    """Walked minute by minute across a change.
-
-    `instant` gives the first minute at which a reading is reached.
-    """
+    """`instant` gives the first minute at which a reading is reached."""
     tz, at = zone(name), change.replace(tzinfo=UTC)
     assert (at - MINUTE).astimezone(tz).utcoffset() != at.astimezone(tz).utcoffset()
     first, *minutes = [at + MINUTE * count for count in range(-27 * 60, 27 * 60)]
@@ -85,7 +82,6 @@ def test_instant_of_a_moment(name: str, moment: str, want: str) -> None:
     "name", ["", "Local", "Mars/Olympus", "Europe", "../Europe/Berlin", "tzdata.zi", "localtime"]
 )
 def test_unknown_zones(name: str) -> None:
-    """Whatever is no zone of the database is refused, in the same words."""
     with pytest.raises(LookupError, match="unknown time zone"):
         zone(name)
 

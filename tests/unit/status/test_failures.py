@@ -34,7 +34,6 @@ def job(name: str, kind: str, at: str, *words: str, **more: object) -> LiveObjec
 
 
 def pod(started: str, name: str = POD, log: str = "", **ended: object) -> LiveObject:
-    """Return a Pod whose container runs, or has ended."""
     state: dict[str, object] = {"running": {"startedAt": started}}
     if ended:
         state = {"terminated": {"startedAt": started, "message": log, **ended}}
@@ -150,7 +149,6 @@ def test_what_is_not_over_is_the_reason(case: str) -> None:
 @pytest.mark.parametrize(("log", "cause"), [(BY_RBAC, "rights"), (BY_ADMISSION, "admission")])
 @pytest.mark.parametrize(("code", "end"), [(1, "Failed"), (0, "Complete")])
 def test_a_patch_that_is_denied(log: str, cause: str, code: int, end: str) -> None:
-    """In the log of the newest Pod; also of a Job that ends well whatever it could not do."""
     ran = pod(NOON, log=f'{{"open": true}}\nnoise\n[1]\n{log}', exitCode=code, finishedAt=LATER)
     ended = job("week-resync-29700000", end, LATER, "--leave-to-next")
     found = newest(MOUNT, ran, ended)

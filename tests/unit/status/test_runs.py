@@ -34,7 +34,6 @@ def test_a_time_that_is_none_is_no_run(odd: object) -> None:
 
 
 def test_the_last_run_is_the_newest() -> None:
-    """Of the policy's own Jobs, of CronJobs whose Jobs are gone, and of no hook."""
     failed, done = job("2026-11-21T11:00:00Z", kind="Failed"), job("2026-11-21T12:00:00Z")
     cron_job = {**done, "kind": "CronJob", "status": {"lastSuccessfulTime": "2026-11-21T12:00:00Z"}}
     hook, foreign = (
@@ -51,7 +50,6 @@ def test_the_last_run_is_the_newest() -> None:
 
 
 def test_a_job_that_leaves_its_work_to_the_next_run_proves_nothing() -> None:
-    """By an argument of its own, and not by one that has the same words in it."""
     at = "2026-11-21T12:00:00Z"
     assert runs.last([job(at, "gate", "--leave-to-next")], LABEL) is None
     assert runs.last([job(at, "gate", "--note=no --leave-to-next")], LABEL) is not None

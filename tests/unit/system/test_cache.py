@@ -62,7 +62,6 @@ def test_no_link_is_followed(place: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o720])
 def test_what_others_may_write_to_is_refused(mode: int, place: Path) -> None:
-    """They may have filled it."""
     written(place)
     place.chmod(mode)
     with pytest.raises(WorkspaceError, match="is writable by others"):
@@ -70,7 +69,6 @@ def test_what_others_may_write_to_is_refused(mode: int, place: Path) -> None:
 
 
 def test_what_is_another_users_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """He may have filled it."""
     written(place)
     someone = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: someone)

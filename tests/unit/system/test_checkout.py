@@ -135,7 +135,6 @@ def test_a_pattern_finds_no_directory_elsewhere(tree: Checkout) -> None:
 
 
 def test_a_tree_of_any_depth_is_walked(tmp_path: Path) -> None:
-    """Step by step, so that nothing is used up."""
     made = [tmp_path]
     try:
         for _ in range(300):

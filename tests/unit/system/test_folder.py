@@ -30,7 +30,6 @@ def test_it_is_made_with_all_above_it(folder: Folder) -> None:
 
 
 def test_what_is_as_wanted_is_not_written_again(folder: Folder) -> None:
-    """Who watches files sees only changes."""
     folder.write(WANTED)
     before = {file.name: file.stat().st_ino for file in folder.path.iterdir()}
     folder.write({**WANTED, "b.yaml": b"# ours\nb: 3\n"})
@@ -40,7 +39,6 @@ def test_what_is_as_wanted_is_not_written_again(folder: Folder) -> None:
 
 
 def test_ours_that_are_not_wanted_go(folder: Folder) -> None:
-    """And nothing else goes: not a file of another policy, no other file, no directory, no link."""
     folder.write(WANTED)
     (folder.path / "other.yaml").write_text("# ours, but of another policy\n")
     (folder.path / "notes.txt").write_text("")
@@ -62,7 +60,6 @@ def test_nothing_outside(folder: Folder, name: str) -> None:
 
 @pytest.mark.parametrize("stands", ["file", "directory", "link", "dangling"])
 def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Path) -> None:
-    """A name that somebody else has taken is an error, and nothing is written."""
     folder.path.mkdir(parents=True)
     place, outside = folder.path / "b.yaml", tmp_path / "outside.yaml"
     match stands:
@@ -162,7 +159,6 @@ def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
 
 
 def test_a_link_is_no_sub_directory(deep: Folder, tmp_path: Path) -> None:
-    """Behind it lies somebody else's directory; a file in its place is in the way, too."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/b.yaml").write_bytes(DEEP["live/b.yaml"])
     deep.path.mkdir()

@@ -17,7 +17,6 @@ from krm_windows.system.git import changed, snapshot
 
 @pytest.fixture
 def past(tmp_path: Path, tool: Callable[[str], Path]) -> Past:
-    """A repository with a commit, and a change after it."""
     past = Past(tool("git"), tmp_path / "repository")
     past.write({"fleet/deep/ä b.yaml": "one\r\ntwo", "beside.yaml": ""})
     past.write({"fleet/.gitattributes": "* export-ignore filter=evil\n"})
@@ -54,7 +53,6 @@ def test_a_directory_outside_of_git_is_said(
 
 
 def test_what_two_commits_have_different(past: Past) -> None:
-    """From the top, under both names where a file has moved, whatever the letters."""
     (past.top / "beside.yaml").rename(past.top / "fleet/beside.yaml")
     past.commit("2026-01-06T10:00Z", {"fleet/link": None})
     names = {"beside.yaml", "fleet/beside.yaml", "fleet/link", "fleet/deep/ä b.yaml"}
@@ -65,7 +63,6 @@ def test_what_two_commits_have_different(past: Past) -> None:
 
 
 def test_what_is_committed_is_known(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is, in the newest commit."""
     (past.top.parent / "policy.yaml").touch()
     assert git_progress.is_committed(past.top.parent / "policy.yaml") is None
     past("init", "--quiet", str(past.top.parent / "new"))

@@ -70,7 +70,6 @@ def was(repository: Repository, ref: str = "HEAD", below: str = ".", **most: int
 
 
 def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_path: Path) -> None:
-    """Nor one of a folder that looks like a bare repository."""
     bare = repository.top / "clusters"
     for folder in (bare / "refs", bare / "objects", repository.top / "windows"):
         folder.mkdir(parents=True)

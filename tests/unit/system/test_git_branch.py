@@ -27,7 +27,6 @@ ADA = Person("Ada Lovelace", "ada@example.com")
     ],
 )
 def test_a_person_is_a_name_and_an_address(text: str, person: Person | None) -> None:
-    """Nothing that would end either of the two in a commit, and nothing that is not seen."""
     assert Person.read(text) == person
 
 

@@ -82,7 +82,6 @@ def test_a_path_is_followed(past: Past) -> None:
 
 
 def test_a_shallow_clone_says_so(past: Past, tmp_path: Path) -> None:
-    """What was not fetched is no beginning, and is asked for in words."""
     first, _, last = (past.commit(f"2026-01-0{day}T10:00Z", {"a": f"{day}"}) for day in (5, 6, 7))
     past("clone", "--quiet", "--depth=2", past.top.as_uri(), str(tmp_path / "clone"))
     with git_history.opened(tmp_path / "clone") as history:

@@ -63,7 +63,6 @@ def test_what_is_no_name_is_not_asked_for(program: Path, text: str) -> None:
 
 
 def test_it_is_bounded(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that never ends, and one that never stops to print."""
     monkeypatch.setattr(kubectl, "_LIMITS", Limits(seconds=2, output=1000))
     began = time.monotonic()
     for lines, words in {

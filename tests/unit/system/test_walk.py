@@ -32,7 +32,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=4))
 def test_a_glob_finds_what_python_finds(tree: Path, steps: list[str]) -> None:
-    """Directories only, each once."""
     pattern = "/".join(steps)
     theirs = {
         os.path.normpath(path)
