@@ -13,7 +13,6 @@ STATIC = Path(__file__).resolve().parents[2] / ".cache/gitea"
 def gitea(
     tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[real.Gitea]:
-    """A Gitea with an owner and two others."""
     program = tool("gitea")
     with real.running(program, STATIC, tmp_path_factory.mktemp("gitea")) as found:
         for name in ("ada", "eve"):
@@ -23,7 +22,6 @@ def gitea(
 
 @pytest.fixture
 def repository(gitea: real.Gitea) -> real.Repository:
-    """A repository of its own for each test; both may change it."""
     found = gitea.repository()
     for name in ("ada", "eve"):
         found.call("PUT", f"collaborators/{name}", {"permission": "write"})

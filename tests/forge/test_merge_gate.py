@@ -32,7 +32,6 @@ Gate = Callable[..., None]
 
 @pytest.fixture
 def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    """Call the command in a clone, with no right that its page does not name."""
     repository.protect(CONTEXT)
     git(tmp_path, "clone", "--quiet", repository.remote, "clone")
     monkeypatch.chdir(tmp_path / "clone")
@@ -62,7 +61,6 @@ def ours(at: datetime) -> Clock:
 
 
 def refused(repository: Repository, number: int) -> bool:
-    """Whether Gitea itself does not let a change be merged, for want of the status."""
     status, words = repository.merge(number)
     assert not repository.is_merged(number)
     return status == 405 and "status checks" in words.lower()
@@ -71,10 +69,6 @@ def refused(repository: Repository, number: int) -> bool:
 def test_a_change_is_blocked_outside_the_window_and_lands_inside(
     repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anybody has looked at it, too; and a second look says nothing again.
-
-    What changes nothing gated lands while it waits.
-    """
     number = repository.pull("topic", GATED)
     free = repository.pull("docs", FREE)
     assert refused(repository, number)
@@ -108,7 +102,6 @@ def test_the_merge_of_gitea_itself_lands_it_when_the_window_opens(
 
 
 def test_a_push_has_no_success(repository: Repository, gate: Gate) -> None:
-    """What was said of the commit before it does not let it land."""
     number = repository.pull("topic", FREE)
     gate(CLOSED)
     before = repository.head(number)
@@ -132,10 +125,7 @@ def test_more_changes_than_a_page_has(repository: Repository, gate: Gate) -> Non
 def test_it_merges_what_is_scheduled(
     repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only inside the window, only what carries the label of the policy, one after the other.
-
-    After each merge Gitea looks anew whether the others can be merged.
-    """
+    """After each merge Gitea looks anew whether the others can be merged."""
     numbers = [repository.pull(f"topic-{index}", {f"apps/{index}": ""}) for index in range(3)]
     *scheduled, other = numbers
     for number in scheduled:
@@ -161,7 +151,6 @@ def test_a_push_before_the_merge_is_not_merged(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody forces another commit in after the change was judged, and Gitea refuses it."""
     number = repository.pull("topic", FREE)
     repository.label(number, "window:week")
     before = repository.head(number)
@@ -191,7 +180,6 @@ def test_a_push_before_the_merge_is_not_merged(
 def test_it_approves_what_is_scheduled(
     repository: Repository, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As somebody who has not written it, at the commit that was judged, and only while open."""
     repository.call("PATCH", "branch_protections/main", {"required_approvals": 1})
     number = repository.pull("topic", GATED)
     repository.label(number, "window:week")
@@ -211,7 +199,6 @@ def test_it_approves_what_is_scheduled(
 def test_commits_of_open_changes_are_fetched_and_compared(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By their hash, from a clone that has the branch alone, and no credentials."""
     repository.write(CLUSTER, "main", new=False)
     repository.protect(CONTEXT)
     copy = {"clusters/north/copy.yaml": FLUX % ("copy", "apps")}

@@ -41,15 +41,12 @@ PASSED = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where Git finds this repository, and at which commit."""
-
     place: Path
     commit: str
 
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """This repository as it is, in one commit."""
     place = tmp_path_factory.mktemp("gitlab") / "platform/krm-windows.git"
     listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
     for path in filter(None, listed.splitlines()):
@@ -60,7 +57,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 
 def committed(place: Path, message: str) -> str:
-    """Commit what lies in a folder, which becomes a repository if it is none."""
     if not (place / ".git").exists():
         git(place, "init", "--quiet", "--initial-branch", "main")
     git(place, "add", "--all")
@@ -70,7 +66,6 @@ def committed(place: Path, message: str) -> str:
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """A repository with the example in it, whose policy is closed, and a branch that edits it."""
     place = tmp_path / "fleet"
     shutil.copytree(EXAMPLE, place)
     edited(place, CLOSED)
@@ -93,7 +88,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def environment(installed: Path, tmp_path: Path) -> dict[str, str]:
-    """What every script finds: nothing of whoever runs the tests but how pip is set up."""
     return {**PASSED, "HOME": str(tmp_path), "RUNNER_TEMP": str(installed), **NO_SETTINGS}
 
 
@@ -129,14 +123,12 @@ def event(fleet: Path, source: Source, environment: dict[str, str], tmp_path: Pa
 
 @pytest.fixture
 def server(pulls: list[Pull]) -> Iterator[Server]:
-    """GitHub, with both changes."""
     with serving("github", *pulls) as found:
         yield found
 
 
 @pytest.fixture
 def pulls(fleet: Path) -> list[Pull]:
-    """A change that is gated and one that is not."""
     pulls = []
     for number, path in enumerate(("apps/web.yaml", "docs/a.md"), 1):
         git(fleet, "switch", "--quiet", "--create", f"change-{number}")
@@ -154,7 +146,6 @@ def passed(done: list[Done], *names: str) -> list[Done]:
 
 
 def test_the_workflow_for_github(server: Server, fleet: Path, event: Event) -> None:
-    """A pull request has one comment, which follows it, and every head its status."""
     place = (server.address, REPOSITORY, f"file://{fleet}", TOKEN)
     texts = []
     for policy in (LATER, LATER, LATER.replace("Mon 08:00", "Tue 08:00")):
@@ -180,7 +171,6 @@ def test_the_workflow_for_github(server: Server, fleet: Path, event: Event) -> N
 
 
 def test_the_workflow_for_gitea(repository: Repository, fleet: Path, event: Event) -> None:
-    """On Gitea itself, with a token that has the rights that the file names."""
     repository.protect("krm-windows")
     git(fleet, "remote", "add", "origin", repository.remote)
     repository.call("DELETE", "branch_protections/main")
@@ -213,7 +203,6 @@ def test_the_workflow_for_gitea(repository: Repository, fleet: Path, event: Even
 def project(
     environment: Mapping[str, str], source: Source, address: str, base: str
 ) -> dict[str, str]:
-    """Return what a job on GitLab finds, of a merge request and its project."""
     return {
         **environment,
         "CI_SERVER_URL": f"file://{source.place.parents[1]}",
@@ -228,7 +217,6 @@ def project(
 
 
 def component(source: Source, command: str, arguments: str = "") -> tuple[str, dict[str, Any]]:
-    """Return the name and the job of the component for a command."""
     inputs = {"command": command, "policies": "windows/policy.yaml", "arguments": arguments}
     inputs |= {"source": str(source.place), "revision": source.commit}
     [found] = included(COMPONENT.read_text(), inputs).items()
@@ -238,7 +226,6 @@ def component(source: Source, command: str, arguments: str = "") -> tuple[str, d
 def test_the_component_for_gitlab(
     fleet: Path, pulls: list[Pull], source: Source, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """Included three times, as the example has it: a merge request, and the branch."""
     pipeline = tmp_path / "pipeline.yaml"
     pipeline.write_text(GITLAB.read_text().replace(PLACEHOLDER, source.commit))
     with serving("gitlab", *pulls) as server:
@@ -289,7 +276,6 @@ def acting(server: Server, fleet: Path, event: Event, source: Source) -> Acting:
 
 
 def test_render_finds_what_is_stale(acting: Acting, fleet: Path) -> None:
-    """And so does `check` what is wrong, beside its line."""
     written = acting("render", arguments="--output-dir=rendered")
     assert written.code == 0, written.output
     assert list((fleet / "rendered").glob("cronjob_*"))
@@ -305,7 +291,6 @@ def test_render_finds_what_is_stale(acting: Acting, fleet: Path) -> None:
 
 
 def queued(folder: Path, base: str, sha: str) -> dict[str, str]:
-    """Write the event of a merge queue; return what a runner says of it."""
     head = f"refs/heads/gh-readonly-queue/main/pr-1-{base}"
     group = {"head_ref": head, "head_sha": sha, "base_sha": base}
     file = folder / "event.json"
@@ -316,7 +301,6 @@ def queued(folder: Path, base: str, sha: str) -> dict[str, str]:
 def test_a_merge_queue_is_answered(
     server: Server, fleet: Path, acting: Acting, tmp_path: Path
 ) -> None:
-    """For the commit that it tests, by the policy of the branch and not by that of the change."""
     git(fleet, "switch", "--quiet", "topic")
     (fleet / "apps").mkdir()
     (fleet / "apps/web.yaml").write_text("a: 1\n")
@@ -363,7 +347,6 @@ EVIL = (
 
 @pytest.mark.parametrize("text", EVIL)
 def test_no_input_is_text_of_a_script(acting: Acting, fleet: Path, text: str) -> None:
-    """Whatever the workflow puts into it; nor the name of a branch, which people choose."""
     for command in ("check", "merge-gate"):
         assert acting(command, text).code != 0
         assert acting(command, arguments=text).code != 0
@@ -396,7 +379,6 @@ COMMANDS = {
 
 @pytest.fixture
 def trapped(fleet: Path, pulls: list[Pull], tmp_path: Path) -> Iterator[Pipe]:
-    """The checkout of a change whose author has put everything into it that could be run."""
     assert pulls  # They are committed before: what runs then is nobody's harm.
     git(fleet, "update-ref", "refs/remotes/origin/main", "main")
     edited(fleet, OPEN)
@@ -406,7 +388,6 @@ def trapped(fleet: Path, pulls: list[Pull], tmp_path: Path) -> Iterator[Pipe]:
 
 
 def hostile(environment: Mapping[str, str], checkout: Path, path: str) -> dict[str, str]:
-    """What jobs are often given: search paths, caches and settings in the checkout."""
     folder = checkout.parent / "temporary"
     folder.mkdir()
     return {
@@ -449,7 +430,6 @@ def test_the_component_runs_nothing_of_the_checkout(  # noqa: PLR0913, PLR0917 -
     environment: dict[str, str],
     tmp_path: Path,
 ) -> None:
-    """On GitLab likewise, where the shell of the job alone has the variables of the project."""
     path = spies(tmp_path / "bin", trapped, TOKEN, spare_top=True)
     with serving("gitlab", *pulls) as server:
         base = git(fleet, "rev-parse", "main~1").strip()
@@ -507,7 +487,6 @@ def scripts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any YAML
 
 
 def test_what_pull_requests_bring_is_not_run_with_rights() -> None:
-    """The job that may set a status is that of the branch; each job names its rights."""
     read = yaml.safe_load(GITHUB.read_text())
     assert read["permissions"] == {}
     for name, job in read["jobs"].items():

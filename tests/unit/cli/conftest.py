@@ -10,7 +10,6 @@ from krm_windows.cli import main
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command where `policy.yaml` is; words that are no text, such as paths, become one."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
 

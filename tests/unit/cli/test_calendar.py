@@ -28,7 +28,6 @@ def policy(tmp_path: Path) -> str:
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> str:
-    """The file of a policy for three clusters, one of which has other hours."""
     file = tmp_path / "fleet.yaml"
     clusters = {
         "north": {"interval": "30m"},
@@ -65,7 +64,6 @@ def test_one_policy_is_one_object(policy: str, capsys: pytest.CaptureFixture[str
 
 
 def test_clusters_are_chosen(policy: str, fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of them, or several policies, are a list; one is shown as it is patched."""
     call = ("--from", "2026-12-14", "-o", "json")
     every = json.loads(printed(capsys, "calendar", policy, fleet, *call, "--all-clusters"))
     assert [one["cluster"] for one in every] == [None, "north", "south", "east"]
@@ -79,7 +77,6 @@ def test_clusters_are_chosen(policy: str, fleet: str, capsys: pytest.CaptureFixt
 def test_a_time_without_an_offset_is_in_the_zone_of_the_policy(
     policy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever the zone of this machine is; `state` reads one alike."""
     local = printed(capsys, "calendar", policy, "--from", "2026-12-14T10:30")
     assert local == printed(capsys, "calendar", policy, "--from", "2026-12-14T10:30+01:00")
     assert local != printed(capsys, "calendar", policy, "--from", "2026-12-14T10:30Z")
@@ -88,7 +85,6 @@ def test_a_time_without_an_offset_is_in_the_zone_of_the_policy(
 
 
 def test_state_answers(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A script asks by `-o json`, or by `--exit-code`; without that, closed is no failure."""
     call = ("state", policy, "--at", "2026-12-15T12:00Z", "--exit-code", "-o", "json")
     assert json.loads(printed(capsys, *call)) == {
         "open": True,
@@ -111,7 +107,6 @@ def test_state_answers(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", ["every-ten-minutes", "maintenance-mode"])
 @pytest.mark.parametrize("day", [2, 6])
 def test_text_fits_the_terminal(name: str, width: int, day: int) -> None:
-    """The weeks, their scale and the table; a folded line may go on in the next one."""
     config = inputs.policy(str(EXAMPLES / name / f"{name}.yaml"))
     versions, _ = Source(config).versions(Choice())
     period = Period(date(2026, 12, 14), 28)
@@ -133,7 +128,6 @@ def test_text_fits_the_terminal(name: str, width: int, day: int) -> None:
 def test_a_picture_is_as_wide_as_is_asked_for(
     policy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of SVG alone: a page is as wide as its window, and a text as its terminal."""
     days = ("--from", "2026-12-14")
     assert '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 ' in printed(
         capsys, "calendar", policy, *days, "-o", "svg", "--width", "400"
@@ -146,7 +140,6 @@ def test_a_picture_is_as_wide_as_is_asked_for(
 def test_state_says_from_where_it_is_known(
     policy: str, capsys: pytest.CaptureFixture[str], *, committed: bool | None
 ) -> None:
-    """A file, or Git if that has the file as it is; and never the cluster, which was not asked."""
     if committed is not None:
         put_under_git(Path(policy).parent, Path("git"))
     if committed is False:
@@ -165,7 +158,6 @@ def test_state_says_from_where_it_is_known(
 def test_the_pictures_of_the_readme_are_what_is_drawn(
     name: str, width: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first thing that a reader sees is what the program does today."""
     policy = str(EXAMPLES / "no-deploy-friday/no-deploy-friday.yaml")
     call = ("calendar", policy, "--from", "2026-12-07", "--days", "35", "-o", "svg")
     kept = EXAMPLES.parent / "docs/assets" / f"{name}.svg"

@@ -16,7 +16,6 @@ FROM = ("--from", "2027-01-01")
 
 @pytest.fixture
 def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The file of a policy that a freeze closes for more than a month."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text("# ours\n---\n" + spec(freezes=FREEZE))
     return "policy.yaml"
@@ -41,7 +40,6 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(
 
 
 def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is said that there is nothing to say; a longer closure may be meant."""
     out = printed(capsys, policy, *FROM, "--years", "2", "--max-closed", "40", "--strict")
     assert out == (
         f"flux-system/week, 2027-01-01 to 2028-12-31, zone rules {zones.release()}: no findings\n"
@@ -52,7 +50,6 @@ def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[st
 
 
 def test_a_wrong_policy_is_not_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its errors come in the format that was asked for."""
     Path(policy).write_text(POLICY.replace("Mon 08:00", "Mno 08:00"))
     found = json.loads(printed(capsys, policy, "-o", "json", code=1))
     assert [result["tags"]["rule"] for result in found["results"]] == ["moment-syntax"]
@@ -70,7 +67,6 @@ UNREAD = {
 def test_what_cannot_be_read_is_a_finding_where_no_person_reads(
     policy: str, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
-    """With file, line, column and rule; what can be read is audited all the same."""
     content, (line, column), said = UNREAD[case]
     Path("odd.yaml").write_bytes(content)
     Path(policy).write_text(POLICY)

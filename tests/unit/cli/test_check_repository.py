@@ -42,14 +42,12 @@ spec:
 def test_a_wrong_call_says_what_is_wrong(
     arguments: list[str], said: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a line; what the repository does not have is no wrong call."""
     assert main(arguments) == code
     assert said in capsys.readouterr().err
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
-    """Return a repository whose clusters are in no usual place."""
     for name in ("north", "south"):
         shutil.copytree(f"{FIRES}/clusters/north", tmp_path / f"deploy/clusters/{name}")
         (tmp_path / f"deploy/clusters/{name}/policy.yaml").unlink()
@@ -59,7 +57,6 @@ def elsewhere(tmp_path: Path) -> Path:
 def test_without_a_pattern_what_flux_syncs_is_checked(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As if it had been named. A name alone is a guess."""
     assert main(["check", "--repo", str(elsewhere)]) == 1
     assert "no directory matches clusters/*" in capsys.readouterr().err
     for name in ("north", "south"):
@@ -94,7 +91,6 @@ def test_errors_fail_and_warnings_only_when_strict(capsys: pytest.CaptureFixture
 def test_text_begins_with_the_place_as_compilers_write_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """File, line, severity, object, message, rule, clusters; as GitHub wants it, too."""
     monkeypatch.chdir(FIXTURES)
     main(["check", "--repo", "object-shared/fires", *HOME])
     first, alone, last = capsys.readouterr().out.splitlines()

@@ -100,8 +100,6 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def unconfined(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Have the kernel confine nothing; return what is started all the same."""
-
     def refuse(_: Confinement) -> None:
         raise NotConfinedError("this system cannot confine a program")
 
@@ -127,7 +125,6 @@ HARMLESS = {
 def test_where_nothing_confines_a_build_it_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is to be built: no command guesses that it is harmless, but for `--trust`."""
     started = unconfined(monkeypatch)
     tree = write(tmp_path / "tree", HARMLESS)
     assert split(tree, "base") == 1
@@ -145,7 +142,6 @@ def test_where_nothing_confines_a_build_it_is_not_started(
 def test_a_base_in_no_repository_reaches_itself_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What else it has to read is piped in as a whole."""
     files = {path: text for path, text in HARMLESS.items() if not path.startswith(".git")}
     tree = write(tmp_path / "tree", files)
     assert split(tree, "base") == 1
@@ -184,7 +180,6 @@ def test_a_cache_is_used_again_but_for_what_is_damaged(
 
 
 def with_a_build() -> dict[str, str]:
-    """Return a repository with a conflict, that has to be built to be seen."""
     files = {path.relative_to(FIRES).as_posix(): path.read_text() for path in FIRES.rglob("*.yaml")}
     files["windowed/kustomization.yaml"] = "resources: [both.yaml]\nlabels: [{pairs: {a: b}}]\n"
     return files
@@ -204,7 +199,6 @@ def test_a_script_in_the_place_of_the_program_is_said(
 def test_resources_are_read_where_they_lie(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither a link that leads out nor what is hidden; a device that is named is refused."""
     write(tmp_path, {"secret.yaml": CONFIG_MAP % "secret"})
     tree = write(
         tmp_path / "tree",

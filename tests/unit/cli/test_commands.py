@@ -68,7 +68,6 @@ def rendered() -> dict[str, dict[str, object]]:
 
 
 def names() -> list[str]:
-    """Return the names of the rendered files, without the hash of the Job."""
     return sorted(name.partition("-apply-")[0] for name in rendered())
 
 
@@ -130,7 +129,6 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_wrong_call(run: Run, call: str, said: str) -> None:
-    """It is the caller's error, not a failure of ours; nothing is abbreviated, or written."""
     ended = run(*call.split())
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
@@ -189,7 +187,6 @@ def test_render(run: Run) -> None:
 
 
 def test_render_without_resources(run: Run) -> None:
-    """What is not visible is warned about, which fails under --strict, wherever that stands."""
     ended = run(*RENDER[:4])
     assert ended.code == 0
     assert "(target-unseen)" in ended.err
@@ -268,7 +265,6 @@ def test_render_for_a_cluster(run: Run) -> None:
 
 
 def test_render_uninstall(run: Run) -> None:
-    """One Job with the rights and the timetable to lift what is ours; no CronJob."""
     run(*RENDER[:4])
     assert run(*RENDER[:4], "--uninstall", "--strict").code == 0
     kinds = {item["kind"] for item in rendered().values()}
@@ -313,7 +309,6 @@ def test_schema(run: Run, form: str, file: str) -> None:
 
 
 def test_install(run: Run) -> None:
-    """kustomize calls the plugin with a file and a stream, whatever modules lie there."""
     ended = run("install", "--plugin-home", "home")
     plugin = Path("home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy")
     classes = Path("home/krm-windows.dev/v1alpha1/changeclasses/ChangeClasses")

@@ -10,7 +10,6 @@ import pytest
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_reads_it(shell: str, tmp_path: Path, tool: Callable[[str], Path]) -> None:
-    """Without a word, whatever help has in quotes, backticks, brackets or behind colons."""
     program = tool(shell)
     script = [sys.executable, "-m", "krm_windows", "completion", shell]
     with (tmp_path / "script").open("w") as file:

@@ -47,7 +47,6 @@ CALLS = {**WRITES, **READS}
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with what the calls read, beside one that nobody named."""
     place = tmp_path / "here"
     (place / "fleet").mkdir(parents=True)
     (place / "by-hand").mkdir()
@@ -75,7 +74,6 @@ def everything(folder: Path) -> dict[str, str | bytes]:
 
 
 def test_these_are_all() -> None:
-    """Every option of every command that takes the path of an output; other `-o` name a form."""
     found = set()
     for command in COMMANDS:
         parser = parser_of(COMMANDS, [command])
@@ -170,7 +168,6 @@ OVERRIDES = """\
 
 @pytest.fixture
 def policies(here: Path) -> Path:
-    """A repository with a policy in a directory, beside another repository with one."""
     for place in (here, here.parent / "outside"):
         (place / ".git").mkdir()
         (place / "deep").mkdir()
@@ -196,10 +193,7 @@ def edited(call: str, path: str) -> int:
 def test_no_policy_is_edited_through_a_link_out_of_the_repository(
     policies: Path, call: str, way: str, around: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever may write into it would choose which other file is changed by who runs the command.
-
-    Without Git it is the working directory that is not left.
-    """
+    """Whoever may write into it would choose which other file is changed by who runs this."""
     (policies / "link").symlink_to("../outside/deep")
     (policies / "deep/link.yaml").symlink_to("../../outside/deep/week.yaml")
     (policies / "absolute.yaml").symlink_to(policies.parent / "outside/deep/week.yaml")
@@ -260,7 +254,6 @@ def test_a_link_of_a_repository_inside_another_is_of_the_inner_one(
 
 
 def test_two_runs_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Into one directory: while one works the other writes nothing, and says so; it may read."""
     call = ["render", "fleet.yaml", "--all-clusters", "--output-dir", "out"]
     assert main(call) == 0
     before = everything(here)
@@ -273,7 +266,6 @@ def test_two_runs_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_plugins_replace_what_they_were(here: Path) -> None:
-    """With the rights of a program; what is executed already is not written over."""
     plugin = here / "home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy"
     plugin.parent.mkdir(parents=True)
     plugin.write_text("old")
@@ -297,10 +289,7 @@ def test_a_full_disk_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With the path that was meant, and nothing is left.
-
-    `fchmod` stands for what is done with an open file, of which an error has no name.
-    """
+    """`fchmod` stands for what is done with an open file, of which an error has no name."""
     out = here / "room/out"
     out.parent.mkdir()
 

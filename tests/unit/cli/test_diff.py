@@ -25,7 +25,6 @@ def diff(old: str, new: str, folder: Path, *arguments: str, code: int = 0) -> No
 def test_clusters_on_which_nothing_changes_share_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In whichever time zones; the one that changes is shown."""
     zones = ("Europe/Berlin", "Europe/London", "America/Chicago", "Asia/Tokyo")
     same = [f"c{number}: {{timeZone: {zones[number % 4]}}}" for number in range(12)]
     new = [*same, "c12: {state: Open}"]
@@ -41,10 +40,6 @@ def test_clusters_on_which_nothing_changes_share_a_line(
 def test_json_says_what_opens_and_what_closes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And the rules that decide now and did before; a cluster without a patch had what all had.
-
-    What goes on beyond the days has no end.
-    """
     freezes = '{audit: {starts: "2026-12-15T12:00", ends: "2026-12-16", reason: r}}'
     diff(
         POLICY,
@@ -75,10 +70,6 @@ def test_json_says_what_opens_and_what_closes(
 
 
 def test_what_was_forgotten_is_demanded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The difference is shown all the same.
-
-    Markdown carries the demand into the pull request.
-    """
     diff(POLICY, POLICY.replace("[apps]", "[infra]"), tmp_path, "-o", "markdown", code=1)
     seen = capsys.readouterr()
     assert "nothing opens or closes" in seen.out
@@ -99,7 +90,6 @@ def test_a_wrong_policy_is_reported_and_nothing_compared(
 
 
 def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A sentence for each rule, each moment resolved, and what wins; docs show the whole."""
     windows = "{office: {opens: '0 8 1 * MON', duration: 90m}}"
     freezes = '{end: {starts: "2026-12-20", ends: "2027-01-03", reason: Year end}}'
     fix = '{state: Open, ends: "2026-12-24T12:00Z", reason: Patch, requestedBy: Ada, ticket: 7}'
@@ -123,7 +113,6 @@ def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_change_is_told_what_it_moves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one comment, which follows it; it stays when the change is taken back."""
     monkeypatch.setenv("GITEA_TOKEN", TOKEN)
     later = spec(windows="{office: {opens: Mon 08:00, closes: Thu 19:00}}")
     with serving("gitea", Pull(7, "a" * 40)) as server:

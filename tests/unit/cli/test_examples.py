@@ -81,7 +81,6 @@ WIDEST = 76
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The repository `fleet`, of two commits."""
     place = tmp_path / "fleet"
     for name, text in FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +97,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def surroundings(here: Path, function: Path, tool: Callable[[str], Path]) -> Iterator[dict]:
-    """A cluster, a forge, and the programs that examples name, as variables of an environment."""
     programs = {str(tool(name).parent) for name in ("git", "kubectl", "kustomize")}
     with cluster(*objects()) as north, forge("gitea", Pull(7, "ab12", ())) as gitea:
         (here.parent / "kubeconfig").write_text(json.dumps(kubeconfig(north.address)))
@@ -113,7 +111,6 @@ def surroundings(here: Path, function: Path, tool: Callable[[str], Path]) -> Ite
 
 
 def objects() -> list[dict[str, Any]]:
-    """Return what is in the cluster: the target, and the CronJobs of the policy."""
     files = sorted(Path("windows/rendered").glob("cronjob_*.yaml"))
     return [kustomization("apps"), *(yaml.safe_load(path.read_text()) for path in files)]
 
@@ -160,7 +157,6 @@ def test_it_runs_as_it_is_shown(command: str, surroundings: dict[str, str]) -> N
 
 
 def no_windows_yet() -> None:
-    """Take what these two commands begin with away again."""
     shutil.rmtree("windows")
     Path("old.yaml").unlink()
     Path("new.yaml").unlink()
@@ -187,7 +183,6 @@ def test_the_shells_take_theirs(
 
 @pytest.mark.slow  # a server
 def test_the_service_starts(surroundings: dict[str, str]) -> None:
-    """With the token that the first example makes."""
     new, serve = EXAMPLES["serve"]
     made = subprocess.run(
         ["bash", "-c", new], env=surroundings, capture_output=True, text=True, check=True

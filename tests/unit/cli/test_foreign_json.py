@@ -45,14 +45,12 @@ def test_a_reader_refuses_it_in_its_own_words(text: str, reader: Callable[[str],
 
 
 def manifest(text: str, name: str = "week-gate") -> str:
-    """Return the ConfigMap with a text in the place of its timetable."""
     metadata = GATE["metadata"] | {"name": name}
     made = GATE | {"data": {TIMETABLE: text}, "metadata": metadata}
     return yaml.dump(made, Dumper=yaml.CSafeDumper)
 
 
 def test_a_timetable_that_is_read_has_the_types_that_it_declares() -> None:
-    """Else there is none."""
     assert timetables.read(KubeObject.parse(manifest(TEXT).encode()))
     for text in TEXTS:
         found = timetables.read(KubeObject.parse(manifest(text).encode()))
@@ -76,7 +74,6 @@ def test_in_a_repository(tmp_path: Path, run: Run) -> None:
 
 
 def test_in_a_stream_and_a_directory_of_what_was_rendered(run: Run) -> None:
-    """Beside a policy, and as what the older version of it left."""
     answer = call(wire(*(manifest(text, f"gate-{number}") for number, text in enumerate(TEXTS))))
     assert answer.code in JUDGED, answer.err
     render = ("render", "policy.yaml", "--output-dir", "windows")

@@ -31,8 +31,6 @@ def called(run: Run) -> Call:
 
 @pytest.fixture
 def history(called: Call) -> History:
-    """Call it about the policy in a time, and return what it printed."""
-
     def printed(*options: str) -> str:
         ended = called(PATH, *TIME, *options)
         assert ended.code == 0, ended.err
@@ -42,7 +40,6 @@ def history(called: Call) -> History:
 
 
 def opened(history: History, *arguments: str) -> list[tuple[str, str, str]]:
-    """Return what was open: from, until, and by which rules; without year and offset."""
     found = json.loads(history("-o", "json", *arguments))
     return [
         (each["opens"][5:16], each["closes"][5:16], ",".join(each["rules"]))
@@ -79,7 +76,6 @@ def test_each_version_counts_from_its_commit(past: Past, history: History) -> No
 def test_what_a_shallow_clone_lacks_is_not_called_a_time_without_a_policy(
     past: Past, run: Run
 ) -> None:
-    """What was before is unknown; where that is all of the period, there is no account."""
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     past.commit("2026-01-13T11:00Z", {PATH: NIGHTS})
     past.commit("2026-01-16T11:00Z", {PATH: OFFICE})
@@ -263,7 +259,6 @@ def test_a_page(past: Past, history: History) -> None:
 
 
 def test_where_the_file_is(past: Past, run: Run) -> None:
-    """From here, or from the directory of the repository; one that is elsewhere is neither."""
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     Path("windows").mkdir()
     Path(PATH).write_text("another")

@@ -168,7 +168,6 @@ FILES = {f"{name}, in a file": configuration for name, configuration in CONFIGUR
 
 
 def places(host: Path, url: str) -> dict[str, str]:
-    """Return places that none may read, by what they are."""
     command = f"--upload-pack=touch${{IFS}}{host}/ran"
     return {
         "absolute": f"{host}/secret",
@@ -198,7 +197,6 @@ PLACES = list(places(Path("/host"), "http://127.0.0.1"))
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """What lies beside the repository, none of which is its business."""
     beside = tmp_path / "host"
     (beside / "base").mkdir(parents=True)
     (beside / "secret").write_text(f"text={SECRET}\n")
@@ -211,7 +209,6 @@ def host(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path, host: Path) -> Path:
-    """A repository with a cluster and two Kustomizations, that a token was used to check out."""
     root = tmp_path / "repository"
     files = {
         "clusters/north/flux.yaml": "---\n".join(
@@ -236,7 +233,6 @@ def repository(tmp_path: Path, host: Path) -> Path:
 
 
 def attacks(host: Path, url: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the name of each attack, and the files of the directory that is built."""
     for what, place in places(host, url).items():
         for name, field in FIELDS.items():
             text = kustomization(field.replace("@PLACE@", place))
@@ -255,7 +251,6 @@ def kustomization(field: str, *, generates: bool = False) -> str:
 
 @pytest.fixture
 def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """kustomize, and git beside it as on every machine."""
     monkeypatch.setenv("PATH", f"{tool('kustomize').parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
     for name in ("http_proxy", "https_proxy", "all_proxy"):
@@ -268,7 +263,6 @@ def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> No
 def test_check_reads_nothing_of_the_host_and_asks_nobody(
     repository: Path, host: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each attack is the build of a Kustomization; another one has its objects as well."""
     with Listener(tmp_path) as listener:
         names = {}
         flux = [(repository / "clusters/north/flux.yaml").read_text()]
@@ -294,7 +288,6 @@ def test_check_reads_nothing_of_the_host_and_asks_nobody(
 
 
 def write(repository: Path, directory: str, files: dict[str, str]) -> None:
-    """Write the files of an attack, with the links and pipes of `live`."""
     (repository / directory).mkdir()
     for path, text in {**files, "plain.yaml": PLAIN}.items():
         (repository / directory / path).write_text(text)
@@ -309,7 +302,6 @@ def write(repository: Path, directory: str, files: dict[str, str]) -> None:
 def test_split_reads_nothing_of_the_host_and_asks_nobody(
     what: str, repository: Path, host: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It refuses what it cannot split as a whole, or writes what the repository holds."""
     with Listener(tmp_path) as listener:
         chosen = [each for each in attacks(host, listener.url) if each[0].endswith(f": {what}")]
         for number, (_, files) in enumerate(chosen[:: 1 if what in ("command", "git") else 5]):

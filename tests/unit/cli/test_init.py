@@ -44,7 +44,6 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Return a repository with two clusters, as `flux bootstrap` and its users leave it."""
     place = tmp_path / "fleet"
     for cluster in ("production", "staging"):
         sync = SYNC.replace("clusters/north", f"clusters/{cluster}")
@@ -87,7 +86,6 @@ def test_the_policy_gates_all_but_what_delivers_it(repository: Path, init: Init)
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_git_suspends_is_left_out(repository: Path, init: Init, *, alone: bool) -> None:
-    """Without another target nothing is written."""
     write(repository, {f"{BELOW}/apps.yaml": f"{APPS}  suspend: true\n"})
     if not alone:
         write(repository, {f"{BELOW}/jobs.yaml": kustomization("jobs"), "jobs/config.yaml": CONFIG})
@@ -108,7 +106,6 @@ def test_what_only_the_cluster_names_is_left_out(repository: Path, init: Init) -
 
 
 def test_the_commands_that_it_names_work(repository: Path, init: Init, run: Run) -> None:
-    """Where a kustomization lists its resources, it has to list the windows, which is said."""
     path = repository / BELOW / "kustomization.yaml"
     path.write_text("resources:\n- flux-system\n- apps.yaml\n")
     code, out, _ = init(repository)

@@ -10,7 +10,6 @@ RENDER = ("render", "policy.yaml", "--resources", "resources", "--output-dir", "
 
 
 def listed(*texts: str) -> str:
-    """Return a list of objects."""
     items = list(map(yaml.safe_load, texts))
     entry = {"apiVersion": "v1", "kind": "List", "items": items}
     return str(yaml.safe_dump(entry, sort_keys=False))
@@ -25,13 +24,11 @@ def _files(run: Run) -> None:
 
 
 def test_a_policy_renders_from_its_list(run: Run) -> None:
-    """With resources from another one."""
     assert run(*RENDER).code == 0
     assert run("check", "policy.yaml").code == 0
 
 
 def test_what_is_wrong_has_its_line(run: Run) -> None:
-    """In the list of the policy, and in that of the resources."""
     Path("policy.yaml").write_text(listed(POLICY.replace("[apps]", "[apps, other]")))
     assert place("policy.yaml", "- other") in run(*RENDER).err
     Path("policy.yaml").write_text(listed(POLICY))
@@ -41,7 +38,6 @@ def test_what_is_wrong_has_its_line(run: Run) -> None:
 
 
 def place(path: str, text: str) -> str:
-    """Return how a finding begins that is about a line of a file."""
     lines = [line.strip() for line in Path(path).read_text().splitlines()]
     return f"{path}:{lines.index(text) + 1}:"
 
@@ -54,7 +50,6 @@ def place(path: str, text: str) -> str:
     ],
 )
 def test_no_command_changes_it_there(command: tuple[str, ...], run: Run) -> None:
-    """The file stays as it is, and the way out is said."""
     ended = run(*command)
     assert ended.code != 0
     assert "policy.yaml:4:3: " in ended.err

@@ -35,8 +35,6 @@ MERGES_OR_APPROVES = pytest.mark.parametrize("option", ["merge: true", "approveO
 
 
 class Hands:
-    """A clock whose hands sleeping turns, and what happens while it sleeps."""
-
     def __init__(self, at: datetime) -> None:
         self.at = at
         self.slept: list[float] = []
@@ -53,10 +51,6 @@ class Hands:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """GitHub, or a forge with other words on the wire: two changes with the label of the policy.
-
-    A third one changes nothing that is gated.
-    """
     kind = getattr(request, "param", "github")
     monkeypatch.setenv(f"{kind.upper()}_TOKEN", TOKEN)
     pulls = (
@@ -78,8 +72,6 @@ def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """What was printed since the last time, but the statuses that were set."""
-
     def found() -> str:
         printed = capsys.readouterr()
         lines = (printed.out + printed.err).splitlines(keepends=True)
@@ -101,7 +93,6 @@ def states(server: Server) -> dict[str, str]:
 
 
 def test_changes_wait_by_path(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each head has a status, and a line says so; the second time there is nothing to say."""
     closed = Hands(THURSDAY)
     assert gated(server, "--dry-run", hands=closed) == 0
     assert server.statuses == {}
@@ -138,8 +129,6 @@ def test_a_token_comes_from_a_file(
 def test_a_right_that_is_missing_fails_and_says_so(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of each change that it is missing for; foreign words steer no terminal."""
-
     def before(method: str, _path: str) -> None:
         if method == "POST":
             words = f"\x1b[31mnot with {TOKEN}\n::error::x"
@@ -155,7 +144,6 @@ def test_a_right_that_is_missing_fails_and_says_so(
 
 
 def test_many_changes_are_asked_for_at_the_same_time(server: Server) -> None:
-    """So many at once as are allowed, and no more; each has its status."""
     server.pulls = [Pull(number, f"{number:040x}", ("docs/a",)) for number in range(60)]
     # Only four that are under way together get past it.
     together = threading.Barrier(4, timeout=60)
@@ -175,7 +163,6 @@ def test_many_changes_are_asked_for_at_the_same_time(server: Server) -> None:
 
 
 def test_a_schedule_meets_every_edge(tmp_path: Path) -> None:
-    """It is YAML of a workflow, in UTC, of all policies, each time once."""
     (tmp_path / "other.yaml").write_text(spec(timeZone="Etc/UTC"))
     answer = program(
         "", "merge-gate", "policy.yaml", "policy.yaml", "other.yaml", "--print-schedule"
@@ -221,7 +208,6 @@ def test_a_call_without_a_repository_is_wrong(options: tuple[str, ...]) -> None:
 
 @ON_EACH
 def test_the_changes_of_a_window_are_merged(server: Server, said: Said) -> None:
-    """Those with its label, the oldest first, each at the commit that was seen."""
     assert gated(server, "merge: true") == 0
     assert server.merged == [(1, "a" * 40), (3, "c" * 40)]
     assert said() == f"#1 aaaaaaaaaaaa merged: {OPEN}#3 cccccccccccc merged: {OPEN}"
@@ -231,10 +217,7 @@ def test_the_changes_of_a_window_are_merged(server: Server, said: Said) -> None:
 def test_nothing_is_merged_while_it_is_closed(
     server: Server, said: Said, early: int, slept: list[float]
 ) -> None:
-    """Not what was waited for until the very edge, nor what touches nothing gated: it has a label.
-
-    Somebody wants that in the window, too.
-    """
+    """Nor what touches nothing gated: by its label somebody wants that in the window, too."""
     hands = Hands(THURSDAY - timedelta(seconds=early))
     server.pulls[0].checks = {"ci": "pending"}
     assert gated(server, "merge: true", hands=hands) == 0
@@ -261,10 +244,6 @@ def test_a_dry_run_changes_nothing_and_waits_for_nothing(
 
 @ON_EACH
 def test_checks_are_waited_for(server: Server, said: Said) -> None:
-    """One change at a time: the next is looked at when the first is merged.
-
-    For what the forge works out then it has a minute more, however long the checks took.
-    """
     hands = Hands(WEDNESDAY)
     first = server.pulls[0]
     first.checks = {"ci": "pending"}
@@ -349,7 +328,6 @@ def test_a_merge_that_is_refused_for_a_moment_is_tried_again(server: Server) -> 
 
 @ON_EACH
 def test_a_token_that_may_not_merge_ends_it(server: Server, said: Said) -> None:
-    """In the words of the forge, and without the token."""
     server.may_merge = False
     assert gated(server, "merge: true") == 1
     assert server.merged == []
@@ -380,7 +358,6 @@ def test_a_push_before_the_merge_merges_nothing(server: Server, said: Said, opti
 
 
 def test_a_window_that_closes_before_the_merge_merges_nothing(server: Server, said: Said) -> None:
-    """While the forge is asked about the checks; it is decided again right before the merge."""
     hands = Hands(THURSDAY - timedelta(seconds=1))
 
     def before(_method: str, path: str) -> None:
@@ -405,8 +382,6 @@ def test_a_window_that_closes_before_the_merge_merges_nothing(server: Server, sa
 def test_a_change_that_is_another_one_meanwhile_is_not_merged(
     server: Server, said: Said, change: dict[str, str], code: int, words: str
 ) -> None:
-    """Between the list and the look at its checks."""
-
     def before(_method: str, path: str) -> None:
         if path.endswith("/1"):
             vars(server.pulls[0]).update(change)
@@ -418,7 +393,6 @@ def test_a_change_that_is_another_one_meanwhile_is_not_merged(
 
 
 def test_an_answer_that_is_lost_is_looked_for(server: Server, said: Said) -> None:
-    """The merge is not sent again; if it has happened all is well."""
     sent = []
 
     def before(_method: str, path: str) -> None:
@@ -465,7 +439,6 @@ def test_a_method_is_sent_along(
 
 @ON_EACH
 def test_approving_leaves_the_merge_to_the_forge(server: Server, said: Said) -> None:
-    """At the commit that was seen, once, whether its checks have ended or not."""
     server.pulls[0].checks = {"ci": "pending"}
     server.pulls[0].unreviewed = True
     for _ in range(2):

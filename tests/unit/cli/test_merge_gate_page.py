@@ -26,8 +26,6 @@ IT = "it"
 
 @dataclass(frozen=True)
 class Run:
-    """A command of the page by words of its own, and what comes of it while the policy is so."""
-
     words: str
     state: str
     code: int
@@ -61,7 +59,6 @@ def test_every_command_of_the_page_is_run() -> None:
 def test_a_command_of_the_page_does_what_the_page_says(
     run: Run, tmp_path: Path, tool: Callable[[str], Path]
 ) -> None:
-    """As it stands, but for the token and the address of a forge that nobody has."""
     [block] = [each for each in BLOCKS if run.words in each]
     [kind] = re.findall(r"--forge (\w+)", block) or ["github"]
     [name] = re.findall(r"--repo (\S+)", block) or ["acme/fleet"]
@@ -108,7 +105,6 @@ def shown(block: str, server: Server) -> str:
 
 
 def environment(server: Server, folder: Path, base: str, sha: str) -> dict[str, str]:
-    """Return what the runners of the forges set."""
     group = {
         "head_sha": sha,
         "head_ref": f"refs/heads/gh-readonly-queue/main/pr-1-{base}",

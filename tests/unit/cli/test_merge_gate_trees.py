@@ -314,7 +314,6 @@ def gated(*options: str, at: datetime = THURSDAY) -> ExitCode:
 def test_what_changes_what_is_delivered_waits(
     repository: Repository, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By whatever way, and the answer says what it changes."""
     sha = change(repository, WAITING[way])
     code = gated("--base", repository.base, "--head", sha)
     said = capsys.readouterr().out
@@ -329,7 +328,6 @@ def test_what_changes_what_is_delivered_waits(
 def test_what_delivers_the_same_may_land(
     repository: Repository, files: Mapping[str, str | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only when it is looked at, or what its own policy says, may differ."""
     sha = change(repository, files)
     code = gated("--base", repository.base, "--head", sha)
     said = capsys.readouterr().out
@@ -406,7 +404,6 @@ def test_what_waits_after_another_change(
 def test_a_policy_that_gates_less_is_said(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It waits for nobody, and a reviewer sees it."""
     less = GATING.replace("names: [apps]", "names: [live]")
     sha = change(repository, {"clusters/north/policy.yaml": less})
     assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
@@ -429,7 +426,6 @@ def test_a_policy_that_gates_less_is_said(
 def test_the_hours_of_a_policy_are_said(
     repository: Repository, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
 ) -> None:
-    """How much more or less it is open, beside what else the change does."""
     sha = change(repository, {"clusters/north/policy.yaml": GATING.replace(old, new)})
     assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
     said = capsys.readouterr().out
@@ -469,7 +465,6 @@ def test_open_changes_are_compared_as_commits(
 def test_a_source_that_may_be_this_repository_is_unknown(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever changes waits until somebody says so, as the message proposes."""
     repository.base = change(
         repository, {"clusters/north/apps.yaml": APPS.replace("name: flux-system}", "name: fleet}")}
     )
@@ -523,7 +518,6 @@ def test_a_submodule_that_changes_is_unknown(
 
 
 def test_a_file_of_a_change_that_conflicts_is_unknown(repository: Repository) -> None:
-    """A directory where the branch has a file by now."""
     sha = change(repository, {"docs": "A page\n"})
     repository.checkout(repository.base)
     base = change(repository, {"docs/page.md": "A page\n"})
@@ -545,7 +539,6 @@ def test_what_git_merges_in_its_own_way_is_unknown(
     head: Mapping[str, str | None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What both have changed since they parted; the change is to be brought up to date."""
     sha = change(repository, head)
     repository.checkout(repository.base)
     base_sha = change(repository, base)

@@ -31,14 +31,12 @@ OPENED = POLICY.replace("spec:\n", "spec:\n  state: Open\n")
 def repository(
     tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> Repository:
-    """The current directory, at what is proposed."""
     monkeypatch.chdir(tmp_path)
     return Repository(tmp_path, tool("git"))
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """GitHub, with a pull request, of which this is a checkout."""
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
     with serving("github", Pull(7, "a" * 40, ("apps/map.yaml",))) as found:
         changed = git.changed
@@ -66,7 +64,6 @@ def on(server: Server) -> tuple[str, ...]:
 def test_a_commit_is_answered_for(
     repository: Repository, capsys: pytest.CaptureFixture[str], *, paths: bool
 ) -> None:
-    """By what it changes, with an exit code: no forge and no token is needed."""
     gate = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
     free = repository.commit({"README.md": "The fleet\n"})
     since = ("--base", repository.base, "--head")
@@ -94,7 +91,6 @@ def test_a_commit_is_answered_for(
 def test_a_change_opens_no_window_for_itself(
     repository: Repository, files: dict[str, str], *, paths: bool
 ) -> None:
-    """The policies and the tree are those of the commit that it is merged onto."""
     sha = repository.commit({**files, "apps/map.yaml": MAP.replace("web", "net")})
     assert gated("--base", repository.base, "--head", sha, paths=paths) == ExitCode.CLOSED
     # What has landed counts for the next one.
@@ -132,7 +128,6 @@ def test_open_changes_are_judged_by_the_base_in_a_checkout_of_one(
 
 
 def test_a_link_of_the_change_leads_to_no_other_policy(repository: Repository) -> None:
-    """The path is followed at the commit that it is merged onto."""
     repository.commit({"windows/open.yaml": OPENED})
     policy = repository.folder / "windows/policy.yaml"
     policy.unlink()
@@ -214,7 +209,6 @@ def test_a_merge_queue_has_its_answer(
 
 
 def test_labels_count_in_a_queue(repository: Repository, server: Server) -> None:
-    """Of the change that the event names, or `--change`: a label names a window to wait for."""
     free = repository.commit({"README.md": "Ours\n"})
     [pull] = server.pulls
     pull.labels = ("window:week",)

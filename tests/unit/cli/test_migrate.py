@@ -27,10 +27,6 @@ def fleet(tmp_path: Path) -> Path:
 def test_it_writes_a_policy_and_says_so(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where nothing is wrong, it exits 0 even with --strict.
-
-    Suspensions are taken over for thirty days, or until a date: only this depends on the day.
-    """
     texts = []
     for out, until in (("deep/a", []), ("b", ["--adopt-until", ADOPT_UNTIL])):
         call = ["migrate", str(fleet), "--output-dir", str(tmp_path / out), "--strict", *until]
@@ -46,7 +42,6 @@ def test_it_writes_a_policy_and_says_so(
 def test_the_commands_that_render_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is rendered yet; once the steps are done, the commands do it."""
     fleet, out = tmp_path / "fleet", tmp_path / "out"
     shutil.copytree(REPOSITORY, fleet)
     # What is wrong with the original is a warning.

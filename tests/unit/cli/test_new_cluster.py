@@ -65,7 +65,6 @@ SYNC = "clusters/prod/flux-system/gotk-sync.yaml"
 
 @pytest.fixture(autouse=True)
 def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A repository in which a Kustomization creates the namespace of another one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
     lay({SYNC: ROOT, "clusters/prod/apps.yaml": APPS, "apps/web.yaml": WEB})
@@ -89,7 +88,6 @@ def namespaces(folder: str) -> set[str | None]:
 
 
 def delivering(folder: str) -> Iterator[dict[str, Any]]:
-    """Yield the Flux Kustomizations right in a directory that deliver something by itself."""
     for each in objects(folder):
         if each["kind"] == "Kustomization" and each["metadata"].get("labels"):
             yield each
@@ -100,7 +98,6 @@ def render(*options: str, policy: str = "policy.yaml", to: str = "clusters/prod/
 
 
 def check_apart(windows: str, path: str) -> None:
-    """Look for the Role of the other namespace where a Kustomization of its own has it."""
     assert namespaces(windows) <= {"flux-system", None}
     assert namespaces(f"{windows}/namespace-shop") == {"shop"}
     (found,) = delivering(windows)
@@ -116,7 +113,6 @@ def check_apart(windows: str, path: str) -> None:
 
 
 def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command that it prints does, and a check of the repository finds nothing."""
     for path in ("policy.yaml", "fleet.yaml"):
         Path(path).unlink()
     assert main(["init", "--time-zone", "UTC"]) == 0
@@ -137,7 +133,6 @@ def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> 
 def test_what_is_not_known_to_be_delivered_stays_together(
     spec: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As people apply it by `kubectl apply -k`; a warning says what to name."""
     lay({"policy.yaml": POLICY + spec})
     assert render() == 0
     said = capsys.readouterr().err
@@ -183,7 +178,6 @@ def test_what_is_not_known_to_be_delivered_stays_together(
 def test_what_delivers_it_is_found_among_resources(
     text: str, path: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The Flux Kustomization of the innermost directory above the output; or that is said."""
     lay({SYNC: text})
     if "name: x" in text:
         lay({"clusters/prod/apps.yaml": APPS.replace("name: flux-system}", "name: x}")})
@@ -194,7 +188,6 @@ def test_what_delivers_it_is_found_among_resources(
 
 
 def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """By the file that `flux bootstrap` wrote, or one of its own; a wrong one is refused."""
     tenant = f"{ROOT}  serviceAccountName: week\n".replace("namespace: flux-system", "namespace: t")
     lay({"tenant.yaml": tenant, "other.yaml": ROOT.replace("prod", "test")})
     assert render("--flux-kustomization", "tenant.yaml") == 0
@@ -206,7 +199,6 @@ def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_fleet_has_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each cluster, as its resources say how it is delivered."""
     test = ROOT.replace("clusters/prod", "fleet/clusters/test")
     lay({"clusters/test/all.yaml": f"{test}---\n{APPS}"})
     lay({SYNC: ROOT.replace("./clusters", "./fleet/clusters")})
@@ -225,7 +217,6 @@ def test_a_fleet_has_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_is_verified_together(capsys: pytest.CaptureFixture[str]) -> None:
-    """A directory of windows holds what is delivered by itself; a Role that is gone is missed."""
     assert render("--resources", "clusters/prod") == 0
     verify = ["verify", "clusters/prod/week", "--policy", "policy.yaml"]
     assert main(verify) == 0

@@ -23,12 +23,10 @@ ALLOWED = {"escape": {"Escaped"}, "system/programs.py": {"os.write"}}
 
 
 def _has_a_file(call: ast.Call) -> bool:
-    """Say whether it is a console that is given a file: it writes to that."""
     return ast.unparse(call.func) == "Console" and bool(call.keywords)
 
 
 def streams(tree: ast.AST) -> set[str]:
-    """Return what in a module writes to a stream of the process."""
     nodes = list(ast.walk(tree))
     named = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
     calls = (node for node in nodes if isinstance(node, ast.Call))
@@ -37,7 +35,6 @@ def streams(tree: ast.AST) -> set[str]:
 
 
 def test_nothing_is_printed_but_by_one_module() -> None:
-    """Nor does anything else call its own text escaped."""
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE).as_posix()
         text = path.read_text()
@@ -58,7 +55,6 @@ def test_the_check_sees_it(text: str) -> None:
 def test_a_page_is_escaped_unless_its_type_says_that_it_is(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """What is put together of escaped text and other text is plain text again."""
     output.show("a\x1b\n")
     output.show(Escaped("b\x1b\n"))
     output.show(f"{Escaped('c')}\x1b\n")

@@ -50,7 +50,6 @@ def listed(policy: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, s
 
 
 def test_open_for_two_hours(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It holds at once and ends by itself; what would hold else is said."""
     before = datetime.now(UTC)
     arguments = ["open", "--for", "2h", "--reason", "CVE", "--ticket", "OPS-1"]
     assert main(["override", str(policy), *arguments, "--requested-by", "Ada"]) == 0
@@ -108,7 +107,6 @@ def test_of_a_fleet_the_cluster_that_is_named_is_shown_alone(
 def test_clusters_of_which_the_same_is_said_share_a_line(
     policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And one that an override for all does not reach is named."""
     policy.write_text(FLEET)
     arguments = ["open", "--for", "2h", "--reason", "r", "--name", "fix", "--dry-run"]
     assert main(["override", str(policy), *arguments]) == 0
@@ -139,10 +137,7 @@ def test_until_a_moment_of_any_form(until: str, ends: str, policy: Path) -> None
 def test_the_line_is_stopped_whatever_an_audit_says(
     policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A window that loses its only hours is an error of `check`, and of `set`.
-
-    But this cannot wait.
-    """
+    """A window that loses its only hours is an error of `check`; but this cannot wait."""
     arguments = ["closed", "--until", "2098-01-01", "--reason", "audit", "--name", "stop"]
     assert main(["override", str(policy), *arguments]) == 0
     assert "(window-never-opens)" in capsys.readouterr().err
@@ -171,7 +166,6 @@ def test_programs_are_told_the_name_and_what_it_does(
 def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
     policy: Path, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The message says what was done; a reason takes its place. Nothing else is pruned."""
     policy.write_text(POLICY + OVER)
     git = put_under_git(policy.parent, tool("git"))
     # Nobody knows the order of options at 3 a.m.
@@ -198,7 +192,6 @@ def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
 
 
 def test_the_list_for_a_person(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for each, or one that says that there is none; whatever the targets need."""
     assert main(["override", str(policy), "--list"]) == 0
     assert capsys.readouterr().out == "no overrides\n"
     policy.write_text(POLICY.replace("spec:\n", "spec:\n  closesEarly: auto\n", 1) + OVER)

@@ -17,7 +17,6 @@ OLD, NEW = "a" * 40, "b" * 40
 
 
 def apps(applied: str, **fields: object) -> LiveObject:
-    """Return the target, closed by the policy unless something else is said."""
     return live(applied=applied, **{"suspend": True, "notes": OURS, **fields})
 
 
@@ -33,7 +32,6 @@ def fleet(offered: str, **spec: object) -> LiveObject:
 
 @pytest.fixture
 def pending(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Call the command, with some objects in a file unless there are none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def called(*options: str, objects: tuple[LiveObject, ...] = (), at: str = CLOSED) -> Ended:
@@ -82,7 +80,6 @@ def test_what_waits_as_markdown(pending: Run) -> None:
 
 
 def test_what_waits_as_json(pending: Run) -> None:
-    """Revisions are whole, and what is not known is null."""
     found = json.loads(pending("-o", "json", objects=WAITS).out)
     assert found["desired"]["until"] == "2026-11-23T08:00:00+01:00"
     applied = {"revision": f"main@sha1:{OLD}", "origin": None, "commit": OLD, "since": None}
@@ -173,7 +170,6 @@ def config(name: str) -> str:
 
 
 def more(name: str, spec: str = "prune: true") -> str:
-    """Return a Kustomization of the directory of its name."""
     return APPS.replace("apps\n", f"{name}\n").replace("prune: true", spec)
 
 
@@ -182,7 +178,6 @@ AT = "2026-11-20T12:00Z"
 
 @pytest.fixture
 def repository(tool: Callable[[str], Path], tmp_path: Path) -> Past:
-    """Return a repository with a cluster that applies an application."""
     made = Past(tool("git"), tmp_path / "fleet")
     files = {
         "clusters/north/flux.yaml": CLUSTER,
@@ -195,7 +190,6 @@ def repository(tool: Callable[[str], Path], tmp_path: Path) -> Past:
 
 
 def grown(repository: Past) -> tuple[str, str]:
-    """Add commits; return the first and the last."""
     old = repository("rev-parse", "HEAD")
     repository.commit(AT, {"README.md": "more\n"}, "Say more")
     repository.commit(AT, {"apps/web.yaml": WEB_2}, "Take web 2")
@@ -209,7 +203,6 @@ HERE = ("--repo", "fleet")
 
 
 def test_the_commits_and_objects_that_wait(pending: Run, repository: Past) -> None:
-    """Commits that touch what the Kustomization reads, the newest first."""
     old, new = grown(repository)
     objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
     ended = pending(*HERE, objects=objects)
@@ -384,7 +377,6 @@ def test_labels_that_nothing_has(pending: Run) -> None:
 
 
 def test_revisions_of_a_cluster(pending: Run, repository: Past) -> None:
-    """The first, some of which nobody noted the origin, and one that was not fetched."""
     first = (apps(""), fleet(f"main@sha1:{repository('rev-parse', 'HEAD')}"))
     assert "  2 objects added\n" in pending(*HERE, objects=first).out
     artifacts = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
@@ -446,7 +438,6 @@ def test_long_words_of_commits_are_cut(pending: Run, repository: Past) -> None:
 
 @pytest.mark.parametrize("name", mostly_slow(BUNDLES, every=4))
 def test_hostile_words_in_every_format(pending: Run, repository: Past, name: str) -> None:
-    """Of authors, subjects, names and revisions: a reader of each format finds it."""
     text = BUNDLES[name].replace("\x00", "")
     old = repository("rev-parse", "HEAD")
     web = yaml.safe_load(WEB)

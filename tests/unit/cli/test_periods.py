@@ -17,5 +17,4 @@ def test_no_number_is_without_bounds(text: str) -> None:
 
 @pytest.mark.parametrize(("span", "days"), [("90d", 90), ("12w", 84), ("1y", 365)])
 def test_a_span_before_an_end(span: str, days: int) -> None:
-    """In whole days, whatever the calendar is like."""
     assert periods.since(span) == timedelta(days=days)

@@ -19,7 +19,6 @@ with streams.guarded(), output.status("check"):
 
 
 def test_on_a_terminal() -> None:
-    """What is being done, and nothing of it once something is said."""
     controller, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm"}
     subprocess.run([sys.executable, "-c", STEPS], stderr=terminal, env=environment, check=True)
@@ -44,7 +43,6 @@ def test_in_a_pipe() -> None:
 
 
 def test_a_command_says_what_it_does(tmp_path: Path) -> None:
-    """While it reads, too: here a policy that takes its time."""
     (tmp_path / "policy.yaml").write_text(POLICY)
     controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "krm_windows", "diff", "-", str(tmp_path / "policy.yaml")]

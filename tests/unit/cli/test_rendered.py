@@ -40,7 +40,6 @@ def rendered(request: pytest.FixtureRequest, repository: Path, run: Run) -> Path
 
 @pytest.fixture
 def one(repository: Path, run: Run) -> Path:
-    """The directory in which a policy is rendered for one cluster."""
     assert run("render", "week.yaml", *shlex.split(LAYOUTS["one-directory"])).code == 0
     return repository / "clusters/north/win"
 
@@ -71,8 +70,6 @@ Found = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def found(run: Run) -> Found:
-    """Return what `check --repo` finds of rendered windows: messages by rule."""
-
     def findings(directory: str = ".") -> dict[str, str]:
         checked = run("check", "--repo", directory, "-o", "json", "--source", "fleet=.")
         results = json.loads(checked.out)["results"]
@@ -97,7 +94,6 @@ def unsigned(directory: Path) -> None:
 def test_stale_windows_are_found_with_the_command_that_renews_them(
     rendered: Path, found: Found, run: Run
 ) -> None:
-    """In every layout, and fresh ones are not, from wherever it is checked."""
     assert found() == found(str(rendered)) == {}
     edited(rendered)
     message = found()["windows-stale"]
@@ -196,7 +192,6 @@ def stages(run: Run) -> tuple[list[str], list[bool | None]]:
 def test_state_does_not_call_rendered_what_it_did_not_find(
     repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing was rendered; or nobody could look for it, as the policy has no place."""
     assert "\nnot rendered: no directory of this repository" in run("state", "week.yaml").out
     content = (repository / "week.yaml").read_bytes()
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(content)))
@@ -225,7 +220,6 @@ def test_a_dry_run_says_what_would_be_rendered(one: Path, run: Run) -> None:
 def test_what_is_stale_is_rendered_though_the_policy_stays(
     repository: Path, found: Found, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody else changed the file, and rendered nothing; also from another directory."""
     edited(repository)
     monkeypatch.chdir("clusters")
     code, out, _ = run("set", "../week.yaml", "--patch", PATCH)

@@ -49,7 +49,6 @@ def names(north: Path, *, rendered: bool = True) -> list[str]:
 
 
 def test_an_overlay_is_built(north: Path) -> None:
-    """What is local to the configuration is seen too; what was rendered only where asked."""
     (north / "kustomization.yaml").write_text(OVERLAY)
     assert names(north) == ["north-apps", "north-ours", "settings"]
     assert names(north, rendered=False) == ["north-apps", "settings"]

@@ -56,7 +56,6 @@ def served(*arguments: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 
 def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, float]:
-    """Send bytes and read until the server has closed; return what came, and after how long."""
     began = time.monotonic()
     with socket.create_connection((LOCAL, port), timeout=seconds) as connection:
         connection.sendall(content)
@@ -101,7 +100,6 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
 def test_what_it_does_not_start_as(
     content: str, said: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing that lets everybody in, sends secrets in clear, or means something else."""
     file = tmp_path / "config"
     file.write_text(content.replace("@", str(file)))
     assert main(["serve", "--repo", str(repository), "--config", str(file)]) == 1
@@ -126,7 +124,6 @@ def test_a_port_that_another_program_has(
 
 @pytest.mark.slow
 def test_sign_ins_that_never_end_keep_nobody_out(repository: Path) -> None:
-    """However many there are; each is closed once its time is up."""
     begun = b"POST /ui/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n"
     begun += b"Content-Type: application/x-www-form-urlencoded\r\n\r\ntoken="
     with served("--repo", str(repository)) as (port, _), ExitStack() as stack:
@@ -146,7 +143,6 @@ Start = Callable[..., tuple[Settings, access.Ways]]
 
 @pytest.fixture
 def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Start the command with options, but for the server, which says that it listens."""
     seen: list[tuple[Settings, access.Ways]] = []
 
     def make(windows: Windows, ways: access.Ways, _: object) -> None:
@@ -181,7 +177,6 @@ def test_on_loopback_everybody_is_the_user_of_the_repository(
 
 
 def test_who_may_call(start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of each way what the file says; then nobody is let in without one, by whatever name."""
     tokens = tmp_path / "tokens"
     tokens.write_text("")
     content = f"""
@@ -213,7 +208,6 @@ grants: {{ops: [read, override], "*": [read], platform: [read, admin]}}
 def test_where_changes_go(
     start: Start, tool: Callable[[str], Path], repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Into files, trees and pull requests as the file says; a secret need not be in it."""
     git = [str(tool("git")), "-C", str(repository)]
     subprocess.run([*git, "remote", "add", "origin", "https://forge.example.com/a/b"], check=True)
     content = "remote: origin\nclusters: {directories: clusters/*, sources: [fleet=.]}\n"
@@ -228,7 +222,6 @@ def test_where_changes_go(
 
 
 def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Its line has the hash alone, and lets whoever has the token in."""
     options = ["--scopes", "read,override", "--author", "Ada <ada@example.com>"]
     assert main(["serve", "--new-token", "ada", *options]) == 0
     shown = capsys.readouterr()
@@ -253,7 +246,6 @@ def two_lengths() -> bytes:
 
 
 def test_the_server(repository: Path) -> None:
-    """Answers, writes who changed what and nothing else, and ends when it is told to."""
     with served("--repo", str(repository)) as (port, process):
         connection = http.client.HTTPConnection(LOCAL, port, timeout=20)
         connection.request("GET", PATH)

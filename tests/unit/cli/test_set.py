@@ -50,7 +50,6 @@ def policy(tmp_path: Path) -> Path:
 def test_one_line_changes_and_the_hours_are_shown(
     policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Comments, order and all other lines stay, of another object too."""
     arguments = ["set", str(policy), "--patch", LATER, "--from", "2026-11-23", "--days", "7"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
@@ -88,7 +87,6 @@ def test_nothing_need_be_written(
 
 
 def test_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Null takes from it what all have; the other clusters stay as they are."""
     patch = '{"freezes": {"xmas": null}, "windows": {"night": null}}'
     arguments = ["set", str(policy), "--cluster", "north", "--patch", patch]
     assert main([*arguments, "--from", "2026-12-01", "--days", "30", "-o", "json"]) == 0
@@ -155,7 +153,6 @@ Git = Callable[..., str]
 def test_a_commit_has_this_file_alone(
     policy: Path, git: Git, capsys: pytest.CaptureFixture[str], *, is_new: bool
 ) -> None:
-    """Whatever else is staged or changed stays as it is."""
     if is_new:
         git("rm", "--quiet", "--cached", "policy.yaml")
         git("commit", "--quiet", "--message=without")
@@ -174,7 +171,6 @@ def test_a_commit_has_this_file_alone(
 def test_a_hook_that_refuses_fails_the_command(
     policy: Path, git: Git, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The file stays written; what Git says is said."""
     hook = policy.parent / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
@@ -200,7 +196,6 @@ def test_there_is_no_commit_without_a_change(
 def test_what_cannot_be_committed_alone_is_not_written(
     policy: Path, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a repository, or where somebody has changed the file."""
     for text, said in ((POLICY, "not a git repository"), (f"# mine\n{POLICY}", "has uncommitted")):
         if text != POLICY:
             put_under_git(policy.parent, tool("git"))

@@ -63,7 +63,6 @@ def test_a_signal_leaves_no_temporary_directory(
     tmp_path: Path,
     tool: Callable[[str], Path],
 ) -> None:
-    """It is sent as soon as there is one, and the command ends with the code of the signal."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     path = os.pathsep.join([str(tool("kustomize").parent), os.environ["PATH"]])

@@ -14,7 +14,6 @@ LATER = spec(windows="{office: {opens: Mon 08:00, closes: Fri 17:00}}")
 
 @pytest.fixture
 def past(run: Run, tmp_path: Path, tool: Callable[[str], Path]) -> Past:
-    """A repository with changes on several days, beside a policy that is open Mon to Thu."""
     assert run
     Path("later.yaml").write_text(LATER)
     made = Past(tool("git"), tmp_path / "repository")
@@ -150,7 +149,6 @@ def test_what_is_asked_wrongly(past: Past, run: Run, options: str, words: str) -
 
 
 def test_a_shallow_clone(past: Past, run: Run) -> None:
-    """Of what was before nobody knows how many changes there were."""
     past("clone", "--quiet", "--depth=2", past.top.as_uri(), str(past.top.parent / "shallow"))
     code, out, err = run("simulate", "policy.yaml", "--repo", "shallow", *DAYS, "-o", "json")
     assert (code, "the clone is shallow" in err) == (0, True)

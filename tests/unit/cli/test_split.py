@@ -59,8 +59,6 @@ HEADER = "# Split by krm-windows from ChangeClasses classes: edit the base, not 
 
 @dataclass(frozen=True)
 class Desk:
-    """A directory with a base and its classes, and a way to split it."""
-
     path: Path
     run: Run
 
@@ -74,7 +72,6 @@ class Desk:
         return str(self.path / name)
 
     def split(self, *arguments: str, classes: str = CLASSES, base: str = "base") -> Ended:
-        """Run `split`, into `plant-7/apps` where nothing else is asked for."""
         where = () if "--plan" in arguments else ("--output-dir", "plant-7/apps")
         self.put("classes.yaml", classes)
         return self.run("split", base, "--classes", "classes.yaml", *where, *arguments)
@@ -195,7 +192,6 @@ def test_check_says_whether_it_is_stale(desk: Desk) -> None:
 def test_both_trees_build_to_what_the_base_builds_to(
     desk: Desk, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By kubectl alone, too; a generated ConfigMap is matched without its hash."""
     (desk.path / "bin").mkdir()
     (desk.path / "bin/kubectl").symlink_to(tool("kubectl"))
     generated = "configMapGenerator:\n- {name: env, namespace: shop, literals: [a=b]}\n"
@@ -270,7 +266,6 @@ def test_it_does_not_write_where_it_reads(desk: Desk) -> None:
 
 
 def test_names_that_no_file_can_have(desk: Desk) -> None:
-    """A sign that means something to a file system is replaced, and two such names stay two."""
     role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: %s}\n"
     names = ('"system:a"', '"system-a"', "x" * 253)
     desk.put("base/all.yaml", "---\n".join(role % name for name in names))
@@ -300,7 +295,6 @@ def test_the_plan_says_what_goes_where_and_why(desk: Desk) -> None:
 
 
 def fired(desk: Desk, rule: Rule, name: str) -> str:
-    """Split what a document of a rule holds: classes (older and newer), objects, a template."""
     found: dict[str, list[str]] = {"ChangeClasses": [], "Kustomization": []}
     for item in documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes()):
         found.setdefault(item.kind if item.kind in found else "", []).append(item.span.decode())
@@ -321,7 +315,6 @@ def test_its_own_rules(rule: Rule, desk: Desk) -> None:
 
 
 def test_what_must_not_move_is_not_written(desk: Desk) -> None:
-    """The older split stays until the object is handed over, or somebody has removed its file."""
     assert desk.split().code == 0
     before = desk.written()
     moved = CLASSES.replace("kinds: [ConfigMap]", "kinds: [Service, ConfigMap]")

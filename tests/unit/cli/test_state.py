@@ -22,8 +22,6 @@ MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
 
 @dataclass
 class Hands:
-    """The hands of a clock: sleeping turns them, and some sleeps take longer than they should."""
-
     at: datetime
     slept: list[float] = field(default_factory=list)
     # After so many sleeps the clock is that much ahead, or behind.

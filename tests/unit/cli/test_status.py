@@ -58,8 +58,6 @@ def interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def status(run: Run) -> Status:
-    """Judge some objects by a policy, and return the exit code and what was printed."""
-
     def called(
         at: str, *objects: object, policy: str = POLICY, options: tuple[str, ...] = ()
     ) -> tuple[int, str]:
@@ -102,7 +100,6 @@ def row(printed: str) -> list[str]:
     ],
 )
 def test_a_target(status: Status, at: str, found: LiveObject, code: int, cells: list[str]) -> None:
-    """It is as desired where the gate would leave it."""
     ended, printed = status(at, found)
     assert (ended, row(printed)[1 : 1 + len(cells)]) == (code, cells)
 
@@ -169,7 +166,6 @@ def test_json(status: Status) -> None:
 def test_who_keeps_it_closed_is_a_value(
     status: Status, at: str, notes: object, by: dict[str, object], policy: str
 ) -> None:
-    """No program has to read a sentence; what is absent has no key."""
     found = live(suspend=True, notes=notes)
     _, printed = status(at, found, options=("-o", "json"), policy=policy)
     assert json.loads(printed)["targets"][0]["suspendedBy"] == by
@@ -183,7 +179,6 @@ RELEASED = (
 
 @pytest.mark.parametrize(("at", "policy"), [(OPEN, POLICY), (CLOSED, RELEASED)])
 def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
-    """A run that kept a target shut for that has failed, whatever should hold."""
     why = {"reason": APART, "cause": "ClockSkew"}
     shut = live(suspend=True, notes=closed_by("flux-system/week", **why, since=None, until=None))
     code, printed = status(at, shut, policy=policy)
@@ -194,7 +189,6 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
 
 
 def test_a_hook_that_failed(status: Status) -> None:
-    """It is the reason of the window that is open now; of the time before it is none."""
     why = {"reason": "hooks.afterApply failed: Job line/a-1", "cause": "HookFailed"}
     now = {"since": UNTIL, "until": "2026-11-26T16:00:00+00:00"}
     before = {"since": SINCE, "until": UNTIL}
@@ -215,7 +209,6 @@ def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
 
 
 def test_what_is_released(status: Status) -> None:
-    """Its desired state is open while it exists, whatever the windows say."""
     policy = POLICY + "  released: [{kind: Kustomization, names: [old, gone]}]\n"
     apps = live(suspend=True, notes=OURS)
     code, printed = status(CLOSED, apps, live("old", suspend=True, notes=OURS), policy=policy)
@@ -264,7 +257,6 @@ def test_what_is_no_answer_of_kubectl(run: Run, text: str, words: str) -> None:
 
 @pytest.fixture
 def kubectl(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Put a program of that name on the PATH, which runs some lines of Bash."""
     assert run
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
@@ -379,8 +371,6 @@ ANSWERS = "case $* in *kustomizations*) cat apps;; *configmaps*) %s;; *cronjobs*
 
 @pytest.fixture
 def cluster(kubectl: Callable[[str], None]) -> Callable[..., None]:
-    """Make what a cluster answers: whether its windows are those of the policy, and its target."""
-
     def make(*, suspend: bool, windows: str | None = POLICY, refused: bool = False) -> None:
         kubectl(ANSWERS % ("exit 1" if refused else "cat windows"))
         plan = planned(POLICY)

@@ -39,7 +39,6 @@ def test_it_ends_with_a_code_and_at_most_a_line(
 
 
 def bash(place: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """Run the program by a shell."""
     call = ["bash", "-c", command.replace("self", f"{sys.executable} -m krm_windows")]
     return subprocess.run(call, cwd=place, capture_output=True, text=True, timeout=60, check=False)
 

@@ -44,7 +44,6 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:  # noqa
 
 
 def made(policy: Path, *arguments: str, cluster: str | None = None) -> tuple[datetime, datetime]:
-    """Make an override; return the instants of it, which the file has to have as such."""
     options = ["--reason", "r", "--name", "o"]
     if cluster is not None:
         options += ["--cluster", cluster]
@@ -79,7 +78,6 @@ def decided(policy: Path, at: datetime) -> dict[str | None, Decision]:
 def test_all_clusters_open_and_close_at_once_and_end_at_one_instant(
     state: str, end: tuple[str, str], policy: Path, now: datetime
 ) -> None:
-    """Whatever a clock of a cluster shows: now is an instant."""
     begins, ends = made(policy, state, *end)
     assert begins == now.replace(second=0)
     for at in (now, ends - MINUTE):
@@ -91,7 +89,6 @@ def test_all_clusters_open_and_close_at_once_and_end_at_one_instant(
 
 @pytest.mark.parametrize("zone", mostly_slow(ZONES.values(), 4))
 def test_a_time_of_day_is_the_next_one_that_the_clocks_show(zone: str) -> None:
-    """No minute before shows it, but where clocks skip it."""
     # Berlin shows this one 02:30 once more.
     twice = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     for now, clock in product([*INSTANTS, twice], ["18:00", "02:30", "00:00"]):

@@ -17,12 +17,10 @@ Change = Callable[[Past], None]
 
 
 def target(applied: str = REVISION) -> dict[str, object]:
-    """Return the target."""
     return live(suspend=True, applied=applied)
 
 
 def source(revision: str = REVISION) -> dict[str, object]:
-    """Return its source."""
     return {
         "apiVersion": "source.toolkit.fluxcd.io/v1",
         "kind": "GitRepository",
@@ -32,13 +30,11 @@ def source(revision: str = REVISION) -> dict[str, object]:
 
 
 def objects(*items: object) -> Change:
-    """Return what writes the objects of a cluster, as kubectl prints them."""
     content = "\n".join(map(json.dumps, items))
     return lambda past: past.write({"objects.json": content})
 
 
 def committed(past: Past) -> None:
-    """Commit the policy, what it gates, and a change of something else."""
     past.commit("2026-01-01T00:00Z", {"policy.yaml": POLICY})
     sync = f"{SYNC}---\n{APPS}"
     past.commit(AT, {"clusters/north/sync.yaml": sync, "apps/map.yaml": MAP})
@@ -46,7 +42,6 @@ def committed(past: Past) -> None:
 
 
 def shallow(past: Past) -> None:
-    """Leave the last two commits, as `git clone --depth 2` does."""
     committed(past)
     past.write({".git/shallow": f"{past('rev-parse', 'HEAD~1')}\n"})
 
@@ -58,8 +53,6 @@ def broken(past: Past) -> None:
 
 
 def applied(revision: str) -> Change:
-    """Return what commits, and writes objects of which one has applied a revision."""
-
     def write(past: Past) -> None:
         committed(past)
         old = revision and f"main@sha1:{past('rev-parse', revision)}"
@@ -70,7 +63,6 @@ def applied(revision: str) -> Change:
 
 
 def others(past: Past) -> None:
-    """Commit a change of something else."""
     committed(past)
     past.commit(AT, {"README.md": "more\n"})
 
@@ -90,7 +82,6 @@ def merged_shallow(past: Past) -> None:
 def past(
     run: Run, tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Past:
-    """A repository with a policy, which is the current directory."""
     assert run
     made = Past(tool("git"), tmp_path / "fleet")
     made.write({"policy.yaml": POLICY})

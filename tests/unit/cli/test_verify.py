@@ -24,7 +24,6 @@ spec:
 
 @pytest.fixture
 def fleet(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A policy rendered for a cluster as patches of a base, and kustomize."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     (tmp_path / "policy.yaml").write_text(POLICY)
     (tmp_path / ".git").mkdir()
@@ -45,7 +44,6 @@ def verified(
 def test_patches_of_a_base_are_verified_as_they_are_built(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And a policy that has changed since is found, or one of which nothing is in the output."""
     assert verified(fleet) == 0, capsys.readouterr().err
     other = POLICY.replace("office-hours", "other").replace("[apps]", "[infra]")
     (fleet / "other.yaml").write_text(other)

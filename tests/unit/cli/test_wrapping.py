@@ -26,7 +26,6 @@ def test_lines_are_broken_between_words(line: str, width: int, lines: list[str])
 
 @given(st.lists(st.text(alphabet="ab é", max_size=60)), st.integers(min_value=1, max_value=80))
 def test_no_word_is_lost_and_no_line_is_too_wide(lines: list[str], width: int) -> None:
-    """But where a word alone is, at its indentation."""
     page = "\n".join(lines)
     broken = wrapped(page, width)
     assert broken.split() == page.split()
@@ -58,7 +57,6 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_words_keep_to_the_terminal(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No line is wider, so that the terminal breaks none within a word; a pipe gets them whole."""
     Path("policy.yaml").write_text(POLICY)
     Path("wrong.yaml").write_text(POLICY.replace("Europe/Berlin", "Mars/Olympus"))
     monkeypatch.setenv("COLUMNS", "60")

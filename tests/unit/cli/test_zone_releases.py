@@ -27,7 +27,6 @@ def released(release: str) -> tuple[str, str]:
 
 
 def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
-    """Make a tree one that another builder has rendered."""
     for path in tree.rglob("*.yaml"):
         text = path.read_text()
         for old, new in replaced:
@@ -50,7 +49,6 @@ def call(
 def test_a_release_that_changes_nothing_changes_no_file(
     call: list[str], release: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor is the tree stale, and there is nothing to say, but the release that is used, once."""
     assert main(call) == 0
     rewritten(Path("out"), released(release))
     before = contents(Path("out"))
@@ -65,7 +63,6 @@ def test_a_release_that_changes_nothing_changes_no_file(
 
 
 def test_changed_rules_are_reported(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A reviewer sees the transition in the diff, and why it is there."""
     assert main(call) == 0
     wanted = contents(Path("out"))
     rewritten(Path("out"), released("2025b"), (SPRING, OTHER_SPRING))
@@ -94,7 +91,6 @@ def test_a_builder_that_is_older_is_refused(
 def test_verify_takes_a_release_for_what_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another release with the same rules is fine; other rules are stale, and it is said why."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
     assert main(["render", "policy.yaml", "--output-dir", "out"]) == 0
@@ -117,7 +113,6 @@ def test_zones_that_changed_are_zones() -> None:
 def test_a_zone_that_changed_is_a_finding_of_kubectl(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of the build and of `check` alike, and of neither for the actuator Gate."""
     monkeypatch.chdir(tmp_path)
     policy = POLICY.replace("Europe/Berlin", zone)
     kubectl = policy.replace("spec:\n", "spec:\n  actuator: {type: Kubectl}\n")

@@ -29,7 +29,6 @@ class Asked:
 
 @pytest.fixture(autouse=True)
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What was slept before a request was sent again, and took no time."""
     found: list[float] = []
     monkeypatch.setattr(time, "sleep", found.append)
     return found
@@ -37,7 +36,6 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
-    """GitHub, or the forge of a parameter, with two changes."""
     pulls = (Pull(1, "a" * 40, labels=("bug",)), Pull(2, "b" * 40))
     with serving(getattr(request, "param", "github"), *pulls) as server:
         yield made(server)
@@ -59,7 +57,6 @@ def test_open_changes_are_read(asked: Asked) -> None:
 
 @ON_EACH
 def test_a_thousand_changes_are_read_in_pages(asked: Asked) -> None:
-    """To the last one, each once; no address that an answer names is followed."""
     asked.server.pulls = [Pull(number, f"{number:040x}") for number in range(1, 1002)]
     # Read twice: as if another one had come in between.
     asked.server.pulls.insert(500, asked.server.pulls[0])
@@ -70,7 +67,6 @@ def test_a_thousand_changes_are_read_in_pages(asked: Asked) -> None:
 
 @ON_EACH
 def test_a_status_is_set_and_read(asked: Asked) -> None:
-    """The last one of each context counts; in the words of the forge, which refuses others."""
     said = Status("krm-windows", State.PENDING, "closed", "https://windows.test/")
     for each in (said, Status("ci", State.SUCCESS, "fine")):
         asked.forge.set_status("a" * 40, each)
@@ -110,7 +106,6 @@ def test_what_passes_is_tried_again(
     slept: list[float],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """After the time that the forge says, but no more than five minutes."""
     monkeypatch.setattr(time, "time", NOW.timestamp)
     asked.server.troubles = [trouble]
     assert len(list(asked.forge.open_changes())) == 2
@@ -145,7 +140,6 @@ def test_a_merge_is_not_tried_again(asked: Asked) -> None:
 def test_a_right_that_is_missing_is_said(
     asked: Asked, status: int, slept: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In words of the forge, without the token, which is in no log either."""
     caplog.set_level(logging.DEBUG)
     words = f"Resource not accessible with {TOKEN}"
     asked.server.troubles = [(status, {}, {"message": words})]
@@ -176,7 +170,6 @@ def test_an_answer_of_another_kind_is_an_error(asked: Asked, content: bytes) -> 
 
 
 def test_an_answer_without_end_is_not_read(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a large one nor a list that always has another page."""
     monkeypatch.setattr(http, "_MOST", 1000)
     asked.server.troubles = [(200, {}, b" " * 2000)]
     with pytest.raises(ForgeError, match="more than 1000 bytes"):
@@ -193,7 +186,6 @@ def say(asked: Asked, name: str, text: str, *, is_news: bool = True) -> bool:
 
 @ON_EACH
 def test_it_is_said_once_and_edited_in_place(asked: Asked) -> None:
-    """What is the same already is not written again; what is no news only in place of news."""
     assert not say(asked, "week", "nothing", is_news=False)
     assert say(asked, "week", "| opens |")
     assert not say(asked, "week", "| opens |\n")
@@ -219,10 +211,7 @@ def test_a_comment_of_somebody_else_is_not_ours(asked: Asked) -> None:
 
 @ON_EACH
 def test_the_token_of_an_app_finds_its_own(asked: Asked) -> None:
-    """It may not ask whose it is; GitHub says of a comment that an app has written it.
-
-    Elsewhere it is a right that is missing, without which each run would write another comment.
-    """
+    """It may not ask whose it is; GitHub says of a comment that an app has written it."""
     assert say(asked, "week", "| opens |")
     [(_, _, said)] = asked.server.comments
     asked.server.comments[:] = [(1, "eve", said), (1, "ci[bot]", said)]
@@ -283,7 +272,6 @@ def test_a_comment_is_not_sent_twice(asked: Asked) -> None:
 def test_what_is_missing_is_said(
     name: str, address: str | None, environment: dict[str, str], said: str
 ) -> None:
-    """Before anything is sent, and without the token."""
     with pytest.raises(WorkspaceError, match=said):
         connect.connect(name, REPOSITORY, address, environment)
 
@@ -301,7 +289,6 @@ def test_what_is_missing_is_said(
 def test_where_a_forge_is(
     name: str, address: str | None, environment: dict[str, str], expected: str
 ) -> None:
-    """As it is given, or as its own pipelines say, or the one that all know."""
     variable = connect.KINDS[name].variable
     forge = connect.connect(name, REPOSITORY, address, {**environment, variable: "x"})
     assert isinstance(forge, (Pulls, GitLab))
@@ -319,7 +306,6 @@ def test_where_a_forge_is(
     ],
 )
 def test_git_sends_the_token_to_the_forge_alone(name: str, address: str | None, place: str) -> None:
-    """In a header that is for its address, and no argument of a program."""
     token = {connect.KINDS[name].variable: TOKEN}
     access = connect.git_access(connect.connect(name, REPOSITORY, address, token))
     assert access == Access(place, TOKEN)

@@ -105,7 +105,6 @@ def test_a_change_that_touches_several_needs_all() -> None:
 
 
 def test_a_label_puts_a_change_under_a_policy() -> None:
-    """Whatever it touches; it is the name of the policy, without its namespace."""
     forge = forged(("README.md",))
     gate = MergeGate(forge, [policy()], forge.changed, "windows")
     found = []
@@ -197,7 +196,6 @@ def test_one_change_that_fails_keeps_no_other() -> None:
 
 
 def test_a_window_that_closes_during_a_pass_counts() -> None:
-    """Each change is judged when it is its turn."""
     forge = forged(("apps/a",), ("apps/b",))
     instants = iter((THURSDAY - timedelta(seconds=1), THURSDAY))
     gate = MergeGate(forge, [policy()], forge.changed, "windows")
@@ -227,7 +225,6 @@ def test_a_description_is_one_line_that_a_forge_takes() -> None:
     ],
 )
 def test_the_merge_gate_and_the_gate_in_the_cluster_say_the_same(fields: dict[str, str]) -> None:
-    """At any instant, from the policy here and from the ConfigMap that is applied there."""
     answer = call(wire(config=spec(**fields)))
     [shipped] = [
         item["data"]["timetable.json"]

@@ -29,7 +29,6 @@ FORGE = "https://forge.test/api"
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy of the machine, and no pause before a request is sent again."""
     monkeypatch.setattr(time, "sleep", lambda _: None)
     for name in (*VARIABLES, "ssl_cert_file", "ssl_cert_dir", "request_method"):
         monkeypatch.delenv(name, raising=False)
@@ -46,8 +45,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSL
 
 @dataclass
 class Proxy:
-    """What a proxy was asked for, and where it leads to whatever is asked for."""
-
     port: int = 0
     behind: int = 0
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -111,7 +108,6 @@ def server(certificate: tuple[Path, ssl.SSLContext]) -> Iterator[Server]:
 def test_an_authority_of_ones_own_is_believed(
     server: Server, certificate: tuple[Path, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By SSL_CERT_FILE, and only then: nothing is sent to whom nobody vouches for."""
     with pytest.raises(ForgeError, match=r"failed \(SSLError\)"):
         list(made(server.address).open_changes())
     assert server.asked == []
@@ -125,7 +121,6 @@ def test_a_proxy_is_asked(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """For a tunnel: it sees its own password and not the token, and no log has either."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     with proxying(server) as proxy:
@@ -138,7 +133,6 @@ def test_a_proxy_is_asked(
 def test_a_proxy_that_refuses_is_an_error_without_its_password(
     server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor is it there if nothing listens."""
     caplog.set_level(logging.DEBUG)
     with proxying(server) as proxy:
         for password in ("wr0ng", QUOTED):
@@ -171,7 +165,6 @@ def test_a_proxy_that_refuses_is_an_error_without_its_password(
 def test_which_proxy_is_asked(
     address: str, environment: dict[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That of HTTPS_PROXY, unless NO_PROXY names the forge, or it is this machine."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     found = proxies.manager(address, 1).proxy

@@ -33,8 +33,6 @@ Fault = Callable[["Handler"], bool]
 
 @dataclass
 class Api:
-    """What the server holds, by path, what it was asked, and the faults to come."""
-
     objects: dict[str, Json] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     bodies: list[Json] = field(default_factory=list)
@@ -84,7 +82,6 @@ class Api:
         return self.objects[path_of(name)]
 
     def store(self, path: str, live: Json) -> Json:
-        """Write an object, which makes a new resource version of it."""
         self.version += 1
         metadata = live["metadata"]
         assert isinstance(metadata, dict)
@@ -95,10 +92,7 @@ class Api:
         return self.objects[path]
 
     def merge(self, path: str, patch: Json, by: str = "krm-windows") -> Json:
-        """Merge a patch of a manager into an object, which has another generation by another spec.
-
-        Only an object that has a generation gets another one.
-        """
+        """Merge a patch of a manager; only an object that has a generation gets another one."""
         old = self.objects[path]
         new = _owned(old, patch, by)
         generation = dig(old, "metadata", "generation")
@@ -132,8 +126,6 @@ class Api:
 
 
 class Memory:
-    """A cluster that answers at once, with the objects of `Api`."""
-
     skew = timedelta(0)
     clocks_are_apart = False
 
@@ -173,7 +165,6 @@ def kustomization(name: str, version: str | None = None) -> Target:
 
 
 def closed_by(policy: str, **more: object) -> str:
-    """Give an annotation as a run of the policy wrote it."""
     return json.dumps(
         {"policy": policy, "reason": "a freeze", "since": None, "until": None, **more}
     )
@@ -282,7 +273,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def managed(manager: str, fields: Json, operation: str = "Update") -> Json:
-    """Record a manager as the writer of these fields."""
     return {
         "manager": manager,
         "operation": operation,
@@ -418,15 +408,12 @@ def followed(answer: Json) -> Fault:
 
 
 def left(handler: Handler) -> bool:
-    """Answer, and close the connection without having said so."""
     handler.reply(200, handler.api.objects[handler.path])
     handler.close_connection = True
     return True
 
 
 def edited(name: str, change: Json) -> Fault:
-    """Let somebody else change the object just before."""
-
     def edit(handler: Handler) -> bool:
         handler.api.store(path_of(name), _merged(handler.api.object(name), change))
         return False
@@ -464,8 +451,6 @@ def body(content: bytes, content_type: str = "application/json", code: int = 200
 
 
 def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
-    """Answer with bytes that need be no HTTP."""
-
     def answer(handler: Handler) -> bool:
         handler.close_connection = True
         with suppress(OSError):
@@ -481,8 +466,6 @@ def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
 
 
 def ended(content: bytes) -> Fault:
-    """Answer with bytes, and end the connection as TLS has it."""
-
     def answer(handler: Handler) -> bool:
         handler.close_connection = True
         handler.wfile.write(content)
@@ -510,7 +493,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(api: Api, certificate: str = "server.crt") -> Iterator[int]:
-    """Serve `api` on the port it gives."""
     server = _Server(("127.0.0.1", 0), type("BoundHandler", (Handler,), {"api": api}))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(TLS / certificate, TLS / "server.key")

@@ -10,7 +10,6 @@ from api_server import TLS, TOKEN, Api, serving
 
 @pytest.fixture
 def api() -> Api:
-    """Two Kustomizations that run and were applied."""
     api = Api()
     for name in ("infra", "apps"):
         api.add(name, {"interval": "10m"}, status={"lastAppliedRevision": "main@sha1:1"})
@@ -19,14 +18,12 @@ def api() -> Api:
 
 @pytest.fixture
 def port(api: Api) -> Iterator[int]:
-    """The port at which it is served."""
     with serving(api) as port:
         yield port
 
 
 @pytest.fixture
 def account(tmp_path: Path) -> Path:
-    """A ServiceAccount's folder, as kubelet projects it."""
     folder = tmp_path / "account"
     folder.mkdir()
     copy(TLS / "ca.crt", folder / "ca.crt")

@@ -74,8 +74,6 @@ def until(holds: Callable[[], object]) -> None:
 
 
 class Clock:
-    """A clock that stands still until a test or something at the server moves it."""
-
     def __init__(self, time: datetime) -> None:
         self.time = time
 
@@ -83,8 +81,6 @@ class Clock:
         return self.time
 
     def at(self, time: datetime) -> Fault:
-        """Let it be so late, just before a request is answered."""
-
         def strike(_: Handler) -> bool:
             self.time = time
             return False
@@ -93,8 +89,6 @@ class Clock:
 
 
 class Lab:
-    """The program's runs at an API server, one after the other, by a clock."""
-
     text = ALL
     parts: dict[str, ModuleType] = {}  # noqa: RUF012
 
@@ -151,7 +145,6 @@ class Lab:
         assert stage in (None, self.stage())
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
-        """Let a run close the targets, some time before."""
         now, self.clock.time = self.clock.time, at
         self.forget_note()
         for name in names or ("apps",):
@@ -164,11 +157,9 @@ class Lab:
         return dig(self.api.object(name), "spec", "suspend") is not True
 
     def stage(self) -> object:
-        """Where the hooks are, by their note."""
         return self.note().get("stage")
 
     def note(self, **said: object) -> dict[str, object]:
-        """How far the hooks are; or let them be so far."""
         if said:
             note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1} | said
             data: dict[str, object] = {"note": json.dumps(note)}
@@ -181,7 +172,6 @@ class Lab:
         self.api.store(NOTE, {**self.api.objects[NOTE], "data": {}})
 
     def kinds(self) -> list[str]:
-        """Which hooks were started, in order."""
         return ["-".join(name.split("-")[1:-2]) for name in self.api.jobs()]
 
     def posts(self) -> int:
@@ -193,7 +183,6 @@ class Lab:
         return notes
 
     def writes_open(self) -> bool:
-        """Whether any target was ever asked to be opened."""
         return any(dig(body, "spec", "suspend") is False for body in self.api.bodies)
 
     def forget_jobs(self) -> None:

@@ -111,7 +111,6 @@ LEFT = {
 
 @pytest.mark.parametrize("reason", [*OPENED, *LEFT])
 def test_whose_writing_counts(api: Api, run_once: RunOnce, reason: str) -> None:
-    """An annotation by another writer is no annotation."""
     entries: list[Json] | None = (OPENED | LEFT)[reason]  # type: ignore[operator]
     put(api, {OURS: closed_by("flux-system/p")}, entries=entries)
     assert run_once(ALWAYS)
@@ -120,7 +119,6 @@ def test_whose_writing_counts(api: Api, run_once: RunOnce, reason: str) -> None:
 
 @pytest.mark.parametrize("policy", [SHUT, ALWAYS], ids=["closed", "open"])
 def test_a_hold_of_an_open_target(api: Api, run_once: RunOnce, policy: Timetable) -> None:
-    """It is shut by the hold itself, whatever the calendar says, and is the policy's afterwards."""
     hold = wrote(HOLDER, HOLD, suspend=True)
     put(api, {HOLD: "ann, 2026-11-20T10:00:00Z: looking"}, entries=[hold])
     assert run_once(policy)
@@ -159,7 +157,6 @@ def test_a_hold_of_an_open_target(api: Api, run_once: RunOnce, policy: Timetable
     ],
 )
 def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, text: str) -> None:
-    """What is no annotation of this policy, or is of a time to come, counts for nothing."""
     put(api, {OURS: text}, entries=None)
     assert run_once(ALWAYS)
     assert suspended(api) is True
@@ -176,7 +173,6 @@ def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, tex
     ],
 )
 def test_honest_annotations(api: Api, run_once: RunOnce, said: Json) -> None:
-    """An annotation of before a long outage, or of a clock that is ahead, is one."""
     put(api, {OURS: closed_by("flux-system/p", **said)}, entries=None)
     assert run_once(ALWAYS)
     assert suspended(api) is False
@@ -206,7 +202,6 @@ def test_a_forged_annotation_opens_nothing(api: Api, run_once: RunOnce) -> None:
 
 
 def test_an_annotation_in_git_while_it_closes(api: Api, run_once: RunOnce) -> None:
-    """The gate writes its own in its place, and opens again."""
     api.add("apps", {}, annotations={OURS: "from Git"}, by=FLUX, status=APPLIED)
     assert run_once(SHUT)
     assert writer(api.object("apps"), "metadata", "annotations", OURS) is Writer.GATE
@@ -237,7 +232,6 @@ def test_an_annotation_of_another_policy(
     "timetable", [SHUT._replace(adopt_until=NOON), SHUT._replace(first_apply="Wait")]
 )
 def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Timetable) -> None:
-    """The suspension is another writer's, and the annotation says that the policy adopts it."""
     put(api, {}, entries=[wrote("kubectl-patch", suspend=True)])
     if timetable.first_apply == "Wait":
         api.object("apps")["status"] = {}
@@ -253,7 +247,6 @@ def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Time
 
 
 def test_what_is_changed_between_reading_and_writing(api: Api, run_once: RunOnce) -> None:
-    """A patch is made for the version that was read."""
     put(api, {OURS: closed_by("flux-system/p")}, entries=None)
     api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {OURS: "forged"}}}))
     assert run_once(ALWAYS)
@@ -303,7 +296,6 @@ def test_a_clock_of_another_node_may_be_ten_minutes_ahead(seconds: int, *, belie
 
 
 def test_what_somebody_else_suspended_counts_only_if_it_was_adopted() -> None:
-    """An annotation that does not say so says that it was not."""
     said = ClosedBy("flux-system/p", "r", NOON, None)
     assert not is_believed(OURS, said, Writer.GATE, Writer.OTHER, NOON)
     adopted = said._replace(adopted=True)

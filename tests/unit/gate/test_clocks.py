@@ -39,8 +39,6 @@ POLICY = zoned.timetable(
 
 @dataclass
 class Node:
-    """A node whose clock shows a time, and is ahead of the API server's by the last `Date`."""
-
     api: Api
     port: int
     account: Path
@@ -66,7 +64,6 @@ class Node:
         )
 
     def puts(self, *, suspended: bool) -> None:
-        """Let the target be open, or closed by the gate."""
         spec, notes = ({"suspend": True}, CLOSED) if suspended else ({}, None)
         self.api.add(
             "apps", spec, annotations=notes, by="krm-windows", status={"lastAppliedRevision": "1"}
@@ -97,7 +94,6 @@ TIMES = {
 
 @pytest.mark.parametrize(("now", "ahead"), TIMES.values(), ids=TIMES)
 def test_nothing_is_opened(node: Node, now: datetime, ahead: timedelta) -> None:
-    """Whatever either clock says; the run has failed, and says by how much they are apart."""
     node.puts(suspended=True)
     assert not node.run(now, ahead)
     assert node.suspended()
@@ -112,7 +108,6 @@ def test_nothing_is_opened(node: Node, now: datetime, ahead: timedelta) -> None:
 
 @pytest.mark.parametrize(("now", "ahead"), TIMES.values(), ids=TIMES)
 def test_what_either_clock_closes_is_closed(node: Node, now: datetime, ahead: timedelta) -> None:
-    """And what is open by both stays as it is; the run has failed either way."""
     node.puts(suspended=False)
     assert not node.run(now, ahead)
     is_open_by_both = decide(POLICY, now).open and decide(POLICY, now - ahead).open
@@ -121,7 +116,6 @@ def test_what_either_clock_closes_is_closed(node: Node, now: datetime, ahead: ti
 
 @pytest.mark.parametrize("ahead", [timedelta(0), MINUTE - 2 * SECOND, 2 * SECOND - MINUTE])
 def test_a_small_difference_is_none(node: Node, ahead: timedelta) -> None:
-    """What nodes that keep time are apart by is no error."""
     node.puts(suspended=True)
     assert node.run(NOON + HOUR / 2, ahead)
     assert not node.suspended()
@@ -181,7 +175,6 @@ def test_the_annotation_and_an_event_say_why(
     ],
 )
 def test_no_hook_is_begun(node: Node, now: datetime, ahead: timedelta, *, suspended: bool) -> None:
-    """And hooks keep nothing from being closed."""
     node.puts(suspended=suspended)
     node.api.store(NOTE, {"metadata": {"name": "p-hooks"}})
     (node.account / "hooks.json").write_text(file("beforeOpen"))
@@ -201,10 +194,8 @@ def test_the_way_of_an_answer_is_part_of_it(ahead: timedelta) -> None:
     "date", [None, "", "now", "Fri, 20 Nov 2026 12:00:00 -0000", "Fri, 20 Nov 99999 12:00:00 GMT"]
 )
 def test_a_date_that_says_nothing(date: str | None) -> None:
-    """It cannot be read, or is of no time zone."""
     assert skew(date, NOON) == timedelta(0)
 
 
 def test_a_date_of_another_zone() -> None:
-    """It is an instant all the same."""
     assert skew(format_datetime(NOON.astimezone(timezone(HOUR))), NOON) == timedelta(0)

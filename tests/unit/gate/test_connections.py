@@ -62,7 +62,6 @@ def run_once(cluster: Cluster) -> RunOnce:
 
 
 def test_a_handshake_for_each_worker(api: Api, run_once: RunOnce) -> None:
-    """Not for each request; and a run that has nothing to do asks once for each target."""
     for target in MANY:
         api.add(target.name, {})
     timetable = SHUT._replace(targets=MANY)
@@ -76,7 +75,6 @@ def test_a_handshake_for_each_worker(api: Api, run_once: RunOnce) -> None:
 
 
 def test_several_at_once(api: Api, run_once: RunOnce) -> None:
-    """None of the first requests is answered before all of them were asked."""
     together = Barrier(AT_ONCE)
 
     def waits(_: Handler) -> bool:
@@ -91,7 +89,6 @@ def test_several_at_once(api: Api, run_once: RunOnce) -> None:
 
 
 def test_each_is_logged_as_soon_as_it_is_done(api: Api, run_once: RunOnce) -> None:
-    """The first one is late, and holds up no word of the others."""
     log: list[dict[str, object]] = []
 
     def waits_for_the_others(_: Handler) -> bool:
@@ -110,7 +107,6 @@ def test_each_is_logged_as_soon_as_it_is_done(api: Api, run_once: RunOnce) -> No
 
 
 def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) -> None:
-    """Another connection takes its place, and nothing is sent twice."""
     for method in ("get", "patch", "get"):
         api.fault("GET", "apps", left)
         observed = observe(APPS, cluster.get(APPS))
@@ -130,7 +126,6 @@ def wait_for_the_end(api: Api) -> None:
 
 
 def test_one_that_breaks_is_not_used_again(api: Api, cluster: Cluster) -> None:
-    """Nor is one on which an answer never came."""
     api.fault("GET", "apps", dropped)
     with pytest.raises(ApiError, match="no answer"):
         observe(APPS, cluster.get(APPS))
@@ -151,7 +146,6 @@ def test_what_nobody_asked_for_is_no_answer(api: Api, cluster: Cluster) -> None:
 def test_a_busy_server_is_asked_again_when_it_says(
     api: Api, run_once: RunOnce, busiest: tuple[str, int]
 ) -> None:
-    """Not before, and the target has not failed."""
     method, code = busiest
     api.fault(method, "infra", busy("1", code))
     began = monotonic()
@@ -165,7 +159,6 @@ def test_a_busy_server_is_asked_again_when_it_says(
     mostly_slow(["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon", "0"], every=5),
 )
 def test_a_server_that_is_busy_for_long(api: Api, run_once: RunOnce, later: str) -> None:
-    """The others come first; then it is asked once more."""
     api.fault("GET", "infra", busy(later))
     assert run_once(SHUT)
     assert [dig(api.object(name), "spec", "suspend") for name in ("infra", "apps")] == [True, True]
@@ -173,7 +166,6 @@ def test_a_server_that_is_busy_for_long(api: Api, run_once: RunOnce, later: str)
 
 @pytest.mark.slow  # three seconds of waiting
 def test_a_server_that_is_busy_for_ever(api: Api, account: Path, port: int) -> None:
-    """The target has failed when its time is over, and takes none from the others."""
     api.fault("GET", "infra", *[busy("1")] * 1000)
     log: list[dict[str, object]] = []
     gate = Gate(shipped(SHUT), partial(decide, SHUT), lambda: NOON, lambda **line: log.append(line))
@@ -183,21 +175,18 @@ def test_a_server_that_is_busy_for_ever(api: Api, account: Path, port: int) -> N
 
 
 def chunked(content: bytes) -> bytes:
-    """Answer in chunks of seven bytes, as a server does that does not know the length before."""
     pieces = [content[at : at + 7] for at in range(0, len(content), 7)]
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
     return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n"
 
 
 def sized(content: bytes) -> bytes:
-    """Answer with a length, behind an interim answer."""
     interim = b"HTTP/1.1 100 Continue\r\nLink: <x>\r\n\r\n"
     return interim + b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content
 
 
 @pytest.mark.parametrize("written", [chunked, sized])
 def test_an_answer_in_many_records(api: Api, cluster: Cluster, written: object) -> None:
-    """However TLS cuts it, it is read as a whole."""
     assert callable(written)
     api.add("apps", {"suspend": True, "filler": "x" * 40_000})
     answer = written(json.dumps(api.object("apps")).encode())

@@ -70,8 +70,6 @@ class Noting(Memory):
 
 @dataclass
 class World:
-    """A target with its controller, and a gate that runs whenever it is told."""
-
     kind: str = "Kustomization"
     api: Api = field(default_factory=Api)
     runs: int = 0
@@ -141,7 +139,6 @@ class World:
         self._write("Unknown", lastAttemptedGeneration=generation)
 
     def ends(self) -> None:
-        """Let a reconcile end well: it has applied what it began with."""
         self._ends("True", lastAppliedRevision=REVISION, history=[self._snapshot()])
 
     def fails(self) -> None:
@@ -184,11 +181,9 @@ class World:
         self._patch({"spec": {"suspend": False}})
 
     def suspends(self) -> None:
-        """Suspend, and change something in the same edit."""
         self.edits(suspend=True)
 
     def forges(self) -> None:
-        """Note the generation of now on a target, as the gate does."""
         generation = dig(self.live, "metadata", "generation")
         annotations = dict_of(dig(self.live, "metadata", "annotations"))
         for key, text in annotations.items():
@@ -219,7 +214,6 @@ class World:
         timetable: Timetable = POLICY,
         part: ModuleType | None = pending,
     ) -> None:
-        """Run the gate once, and see what it opens."""
         timetable = timetable._replace(targets=(self.target,))
         was_closed, hooked = dig(self.live, "spec", "suspend"), self.jobs
         gate = Gate(shipped(timetable), partial(decide, timetable), lambda: time, lambda **_: None)
@@ -231,7 +225,6 @@ class World:
             self.unhooked.append(f"generation {dig(self.live, 'metadata', 'generation')}")
 
     def twin(self) -> "World":
-        """Give a world in which all is as in this one, and other things may happen."""
         twin = copy(self)
         twin.api = Api(deepcopy(self.api.objects), version=self.api.version)
         twin.unhooked = list(self.unhooked)
@@ -296,7 +289,6 @@ STORIES = {
 @KINDS
 @pytest.mark.parametrize("name", STORIES)
 def test_what_was_edited(kind: str, name: str) -> None:
-    """Hooks run where something is yet to be applied, and nowhere else."""
     steps, jobs = STORIES[name]
     world = story(World(kind), *steps.split())
     assert (world.jobs, world.unhooked) == (jobs, [])
@@ -315,7 +307,6 @@ def test_an_edit_that_suspends(kind: str) -> None:
 
 @KINDS
 def test_a_note_that_the_gate_has_not_written(kind: str) -> None:
-    """It does not count, nor after the gate has written its annotation again."""
     for steps in (("opens",), ("closes", "opens")):
         world = story(World(kind), "closes", "edits", "forges", *steps)
         assert world.jobs == 1 or dig(world.live, "spec", "suspend") is True
@@ -336,7 +327,6 @@ def test_a_target_that_an_earlier_release_has_closed(kind: str) -> None:
 
 @KINDS
 def test_a_policy_of_another_name(kind: str) -> None:
-    """What was noted under a former name goes on under the new one."""
     world = story(World(kind), "closes")
     renamed = POLICY._replace(policy="flux-system/q", former_names=("flux-system/p",))
     for time in TIMES[:2]:
@@ -351,7 +341,6 @@ def test_a_policy_of_another_name(kind: str) -> None:
 
 @KINDS
 def test_what_is_noted(kind: str) -> None:
-    """The generation by the close, once, and nothing of it is left when it is open."""
     world = story(World(kind), "closes", "begins", "edits", "closes")
     annotations = dict_of(dig(world.live, "metadata", "annotations"))
     assert json.loads(str(annotations[OURS]))["generation"] == 2
@@ -361,7 +350,6 @@ def test_what_is_noted(kind: str) -> None:
 
 @KINDS
 def test_without_only_if_nothing_is_noted(kind: str) -> None:
-    """The annotation is what it was."""
     world = World(kind)
     world.run(TIMES[0], part=None)
     annotations = dict_of(dig(world.live, "metadata", "annotations"))
@@ -382,7 +370,6 @@ def test_a_note_of_another_policy(kind: str) -> None:
 
 @KINDS
 def test_no_change_is_applied_without_its_hook(kind: str) -> None:
-    """Whatever comes before a window, in any order."""
     steps = ("begins", "ends", "fails", "edits", "closes", "resumes", "suspends")
     for world, several in worlds(kind, steps, 5):
         story(world, "opens")
@@ -392,7 +379,6 @@ def test_no_change_is_applied_without_its_hook(kind: str) -> None:
 @pytest.mark.slow
 @KINDS
 def test_no_change_is_applied_without_its_hook_in_a_second_window(kind: str) -> None:
-    """What the first has left open, or in the middle of a reconcile, is closed again."""
     steps = ("begins", "ends", "edits", "closes", "opens")
     for world, several in worlds(kind, steps, 6):
         story(world, "opens")

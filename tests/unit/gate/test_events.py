@@ -41,8 +41,6 @@ RunOnce = Callable[..., bool]
 
 @pytest.fixture
 def run_once(api: Api, port: int, account: Path) -> RunOnce:
-    """One run, with Events, at an hour or by a clock; in its log one line is one record."""
-
     def once(
         now: datetime | Clock,
         around: Callable[..., bool] = Gate.run,
@@ -64,7 +62,6 @@ def recorded(api: Api) -> list[tuple[object, ...]]:
 
 
 def test_every_change_has_an_event(api: Api, run_once: RunOnce) -> None:
-    """By which policy, until when, and why; a run that changes nothing writes none."""
     for now in (NOON, NOON, NOON - HOUR, NOON - HOUR, NOON):
         assert run_once(now)
     opened = "opened, by flux-system/p until Fri 2026-11-20 12:00 UTC: windows.morning"
@@ -118,7 +115,6 @@ def test_an_event_is_one_of_the_core(api: Api, run_once: RunOnce) -> None:
 def test_what_is_left_alone_has_one_event(
     api: Api, run_once: RunOnce, notes: dict[str, object], reason: str, words: str
 ) -> None:
-    """However many runs find it so; and again in the next window."""
     api.add("apps", {"suspend": True}, annotations=notes)
     for _ in range(3):
         assert run_once(NOON - HOUR)
@@ -131,7 +127,6 @@ def test_what_is_left_alone_has_one_event(
 
 @pytest.mark.parametrize("fault", [status(403), status(500), dropped])
 def test_one_that_cannot_be_written(api: Api, run_once: RunOnce, fault: Fault) -> None:
-    """It is no failure of the run, and the log says so."""
     log: list[dict[str, object]] = []
     api.fault("POST", "events", fault)
     assert run_once(NOON, log=lambda **line: log.append(line))
@@ -140,7 +135,6 @@ def test_one_that_cannot_be_written(api: Api, run_once: RunOnce, fault: Fault) -
 
 
 def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce, account: Path) -> None:
-    """On every target, once, with the Job's name and what it says."""
     run_once(NOON - 5 * HOUR)
     api.ends["p-before"] = "Failed"
     (account / "hooks.json").write_text(file("beforeOpen"))

@@ -45,7 +45,6 @@ CALM = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Prog
 
 @pytest.fixture
 def lab(api: Api, port: int, account: Path) -> Lab:
-    """A closed target, an hour before noon: the window has begun at eight."""
     lab = Lab(api, port, account)
     lab.closes()
     return lab
@@ -61,7 +60,6 @@ def created(lab: Lab, name: str, at: str) -> None:
 
 
 def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
-    """And only then."""
     lab.closes("apps", "infra")
     lab.runs(BEFORE, opened=True, stage="MayOpen", timetable=BOTH)
     paths = [line.partition("?")[0] for line in lab.api.asked if line.startswith("P")]
@@ -79,7 +77,6 @@ def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
 
 
 def test_runs_after_it_start_nothing(lab: Lab) -> None:
-    """Neither while the Job is there nor after its time to live."""
     lab.closes("apps", "infra")
     lab.api.fault("PATCH", "infra", status(403))
     lab.runs(BEFORE, opened=True, well=False, timetable=BOTH)
@@ -91,7 +88,6 @@ def test_runs_after_it_start_nothing(lab: Lab) -> None:
 
 
 def test_a_failure_aborts(lab: Lab) -> None:
-    """The target stays closed and says so, and the run fails; the next occurrence begins anew."""
     lab.api.ends["before-open"] = "Failed"
     lab.runs(ABORTED, opened=False, well=False, stage="Aborted")
     [name, _] = lab.api.jobs()
@@ -153,7 +149,6 @@ def test_a_hook_that_cannot_be_started(lab: Lab, code: int, *, aborts: bool) -> 
 
 
 def test_faults_of_the_api_server(lab: Lab) -> None:
-    """One that is busy is asked again; nothing is started for what cannot be read."""
     lab.api.fault("GET", "apps", status(500))
     lab.runs("", opened=False, well=False)
     lab.api.fault("POST", "jobs", status(500), status(429))
@@ -163,14 +158,12 @@ def test_faults_of_the_api_server(lab: Lab) -> None:
 
 @pytest.mark.parametrize("text", ["{}", ALL.replace("beforeOpen", "beforeOpens")])
 def test_a_file_that_cannot_be_read(lab: Lab, text: str) -> None:
-    """Nothing is opened, also without a hook that has another name; the run around it closes."""
     with pytest.raises((KeyError, ValueError)):
         lab.run(text=text)
     assert not lab.api.asked
 
 
 def test_a_gate_that_died_before_opening(lab: Lab) -> None:
-    """After the hook was well, and before that was noted."""
     lab.run()
     passed = lab.api.jobs()
     lab.closes()
@@ -180,7 +173,6 @@ def test_a_gate_that_died_before_opening(lab: Lab) -> None:
 
 
 def test_two_runs_at_once(lab: Lab) -> None:
-    """One Job; and neither opens before it has ended."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(lab.run) for _ in range(2)]
@@ -202,7 +194,6 @@ def test_both_start_it_at_once(lab: Lab) -> None:
 
 
 def test_the_window_closes_while_the_hook_runs(lab: Lab) -> None:
-    """Nothing is opened; when the hook has ended, what it did is rolled back."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
         run = pool.submit(lab.run)
@@ -223,7 +214,6 @@ def test_the_window_closes_while_the_target_is_written(lab: Lab) -> None:
 
 
 def test_it_runs_after_the_close(lab: Lab) -> None:
-    """The target is closed first, and nothing reconciles any more, when the hook begins; once."""
     lab.run()
     lab.clock.time = NOON
     let(lab, "apps", **APPLIED, **BUSY)
@@ -242,7 +232,6 @@ def test_it_runs_after_the_close(lab: Lab) -> None:
 
 
 def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
-    """At most its timeout for what reconciles."""
     lab.api.ends["after-close"] = "Failed"
     lab.run()
     let(lab, "apps", **APPLIED, **BUSY)
@@ -257,7 +246,6 @@ def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
 def test_after_the_close_it_is_tried_again(
     lab: Lab, at: object, kinds: str, *, opened: bool
 ) -> None:
-    """As long as it could not be started, the target is closed, and the next occurrence waits."""
     lab.run()
     lab.api.fault("POST", "jobs", status(403))
     lab.log.clear()
@@ -303,7 +291,6 @@ def test_closed_and_opened_by_hand_in_one_window(lab: Lab) -> None:
 
 
 def test_a_freeze_makes_two_of_one_window(lab: Lab) -> None:
-    """Hooks run around each part."""
     freeze = Rule(Kind.FREEZE, "ten", NOON - 2 * HOUR, NOON - HOUR, "ten")
     frozen = POLICY._replace(freezes=(freeze,))
     kinds: list[str] = []
@@ -313,7 +300,6 @@ def test_a_freeze_makes_two_of_one_window(lab: Lab) -> None:
 
 
 def test_what_was_never_applied_starts_without(lab: Lab) -> None:
-    """A new cluster can start."""
     created(lab, "apps", "2026-11-20T07:30:00Z")
     lab.runs("", opened=True, at=NOON - 4.1 * HOUR, text=file("beforeOpen"))
 
@@ -359,7 +345,6 @@ def test_a_run_across_the_edge_takes_nothing_back(lab: Lab) -> None:
 def test_one_that_cannot_be_read_closes_no_other(
     lab: Lab, hooks: tuple[str, ...], *, opens: bool
 ) -> None:
-    """What is open stays open, nothing is started, and nothing opened that a hook is due for."""
     text = file(*hooks, seconds=0.2)
     for name in ("apps", "infra"):
         lab.api.add(name, {}, status=APPLIED)
@@ -376,7 +361,6 @@ def test_one_that_cannot_be_read_closes_no_other(
 
 
 def test_opened_again_while_the_hook_after_it_runs(lab: Lab) -> None:
-    """That one ends first, then the one before runs again; both runs agree."""
     lab.run()
     lab.api.ends["after-close"] = ""
     with ThreadPoolExecutor() as pool:
@@ -435,7 +419,6 @@ def test_an_aborted_occurrence_that_was_closed_and_opens_again(lab: Lab) -> None
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_nothing_runs_after_while_a_target_may_be_open(lab: Lab, method: str) -> None:
-    """One that cannot be closed, or read, is waited for by run after run; then the hook starts."""
     text = file("beforeOpen", "afterClose", seconds=0.2)
     lab.closes("apps", "infra")
     assert lab.run(BOTH, text)
@@ -526,7 +509,6 @@ def test_a_job_that_cannot_be_read_for_a_moment(lab: Lab, fault: object, end: st
 
 
 def test_an_edited_window_that_is_open(lab: Lab) -> None:
-    """While a target stays open nothing runs in the middle."""
     lab.closes("apps", "infra")
     lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
     assert lab.run(BOTH)
@@ -558,7 +540,6 @@ def test_a_hold_that_ends_in_the_middle_of_a_run(lab: Lab) -> None:
 
 
 def test_notes_that_were_removed(lab: Lab) -> None:
-    """The hook runs again, in a Job of its own."""
     lab.run()
     lab.run(BY_HAND)
     for end in ("Failed", "Failed", "Complete"):
@@ -581,14 +562,11 @@ def test_notes_that_were_removed(lab: Lab) -> None:
     ],
 )
 def test_a_gate_that_died(lab: Lab, stage: str, occurrence: str, ends: str) -> None:
-    """What was due then, or belongs to the last occurrence, is ended first, all in one run."""
     lab.note(occurrence=f"2026-11-{occurrence}T08:00:00+00:00", stage=stage, job="another")
     lab.runs(f"{ends} {BEFORE}", opened=True)
 
 
 def test_others_are_always_faster(lab: Lab) -> None:
-    """After some rounds it leaves that to the next run, and opens nothing."""
-
     def write(_: Handler) -> bool:
         lab.note(occurrence="2026-11-19T08:00:00+00:00", stage="Closed")
         return False
@@ -599,6 +577,5 @@ def test_others_are_always_faster(lab: Lab) -> None:
 
 
 def test_a_target_that_does_not_exist(lab: Lab) -> None:
-    """The hooks are about the others; the run fails for what is missing."""
     del lab.api.objects[path_of("infra")]
     lab.runs(BEFORE, opened=True, well=False, stage="MayOpen", timetable=BOTH)

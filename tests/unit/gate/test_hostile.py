@@ -64,7 +64,6 @@ RunOnce = Callable[..., bool]
 
 @pytest.fixture
 def run_once(api: Api, port: int, account: Path) -> RunOnce:
-    """One run at eleven, with Events and hooks around it if asked for."""
     (account / "hooks.json").write_text(HOOK)
     api.store(NOTE, {"metadata": {"name": "p-hooks"}})
 
@@ -112,7 +111,6 @@ ODD = [
 
 
 def honest() -> dict[str, object]:
-    """A target that the gate has closed, as an API server gives it."""
     fields = {"metadata": {"annotations": {OURS: ""}}, "spec": {"suspend": True}}
     return {
         "apiVersion": f"{GROUP}/v1",
@@ -165,8 +163,6 @@ PLACES = list(paths(honest()))
 
 
 class Said(Cluster):
-    """An API server whose answers for one target are given, without a network."""
-
     def __init__(self, answer: object, honest_one: dict[str, object]) -> None:
         self.given, self.other = answer, honest_one
         self.patched: list[tuple[str, dict[str, object]]] = []
@@ -181,7 +177,6 @@ class Said(Cluster):
             yield target, work(self, target)
 
     def ask(self, _: str, path: str, body: dict[str, object] | None = None) -> dict[str, object]:
-        """Answer as given; what is no object is refused where any answer is."""
         name = path.partition("?")[0].rpartition("/")[2]
         if body is not None:
             self.patched.append((name, body))
@@ -211,7 +206,6 @@ def without(live: dict[str, object], key: str) -> dict[str, object]:
 
 
 def other() -> dict[str, object]:
-    """The honest object beside it, which is open."""
     return {
         "metadata": {"name": "apps", "namespace": "flux-system", "resourceVersion": "1"},
         "spec": {},
@@ -233,7 +227,6 @@ def opened(cluster: Said) -> bool:
 # By thirds, of which each has values of several types.
 @pytest.mark.parametrize("third", mostly_slow(range(3), every=3))
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str, third: int) -> None:
-    """The run ends, the other target is updated, and nothing is opened that would not be anyway."""
     base = changed(honest(), ("metadata", "managedFields", 1, "manager"), by)
     may_open = by == "krm-windows" and timetable.outside_windows == "Open"
     for place in PLACES:
@@ -272,7 +265,6 @@ METHODS = ("GET", "PATCH")
 
 @pytest.mark.parametrize(("method", "number"), crossed(METHODS, range(len(NOT_JSON))))
 def test_a_body_that_is_no_object(api: Api, run_once: RunOnce, method: str, number: int) -> None:
-    """Deep, doubled, cut off, in another charset: the target fails, the other is closed."""
     api.fault(method, "infra", *[body(NOT_JSON[number])] * 10)
     assert not run_once(SHUT)
     assert suspended(api, "apps") is True
@@ -315,7 +307,6 @@ def test_a_failure_that_is_no_json(api: Api, port: int, account: Path) -> None:
 
 @pytest.mark.parametrize(("method", "answer"), crossed(METHODS, ANSWERS))
 def test_an_answer_that_is_no_http(api: Api, run_once: RunOnce, method: str, answer: str) -> None:
-    """The target fails, the other is closed."""
     api.fault(method, "infra", *[raw(ANSWERS[answer])] * 10)
     assert not run_once(SHUT)
     assert suspended(api, "apps") is True
@@ -331,7 +322,6 @@ def test_an_answer_that_is_no_http(api: Api, run_once: RunOnce, method: str, ans
     ],
 )
 def test_headers_that_say_nothing(api: Api, run_once: RunOnce, head: bytes) -> None:
-    """What is in the body counts."""
     content = json.dumps(api.object("infra")).encode()
     answer = (
         b"HTTP/1.1 200 OK\r\n" + head + b"\r\nContent-Length: %d\r\n\r\n" % len(content) + content
@@ -356,7 +346,6 @@ FLOODS = {
 
 @pytest.mark.parametrize("drip", mostly_slow(DRIPS, every=3))
 def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: str) -> None:
-    """However steadily it comes, the request ends in its time."""
     api.fault("GET", "infra", *[DRIPS[drip]] * 5)
     began = monotonic()
     assert not run_once(SHUT, timeout=PATIENCE)
@@ -366,7 +355,6 @@ def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: str) -> None:
 
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault) -> None:
-    """It ends by its size, long before its time."""
     api.fault("GET", "infra", flood)
     cluster = Cluster("127.0.0.1", str(port), account, timeout=3 * BUSY)
     with pytest.raises(ApiError, match=f"more than {LARGEST} bytes"):
@@ -382,7 +370,6 @@ def test_the_largest_object(api: Api, run_once: RunOnce) -> None:
 
 @contextmanager
 def plain(answer: Callable[[socket.socket, Event], None]) -> Iterator[int]:
-    """Serve a port on which a function has each connection to itself."""
     over = Event()
     server = socket.create_server(("127.0.0.1", 0))
 
@@ -428,7 +415,6 @@ def _hangs_up(connection: socket.socket, _: Event) -> None:
 def test_a_handshake_that_does_not_end(
     account: Path, talk: Callable[[socket.socket, Event], None]
 ) -> None:
-    """The request ends in its time, and sends nothing before the server has proved itself."""
     began = monotonic()
     with plain(talk) as port:
         cluster = Cluster("127.0.0.1", str(port), account, timeout=0.3)
@@ -438,7 +424,6 @@ def test_a_handshake_that_does_not_end(
 
 
 def test_a_server_that_does_not_read(account: Path) -> None:
-    """A request that nobody takes ends in its time, too."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(TLS / "server.crt", TLS / "server.key")
 
@@ -453,7 +438,6 @@ def test_a_server_that_does_not_read(account: Path) -> None:
 
 
 def _many(api: Api, count: int, slow: int) -> tuple[Target, ...]:
-    """Give so many targets, of which the first drip."""
     targets = tuple(kustomization(f"t{number}", "v1") for number in range(count))
     for number, target in enumerate(targets):
         api.add(target.name, {})
@@ -463,7 +447,6 @@ def _many(api: Api, count: int, slow: int) -> tuple[Target, ...]:
 
 
 def test_slow_targets_take_nothing_from_the_others(api: Api, run_once: RunOnce) -> None:
-    """Half of them drip, and come first: the others are closed, within the time of one run."""
     targets = _many(api, 40, slow=20)
     began = monotonic()
     assert not run_once(SHUT._replace(targets=targets), timeout=1.0)
@@ -472,7 +455,6 @@ def test_slow_targets_take_nothing_from_the_others(api: Api, run_once: RunOnce) 
 
 
 def test_what_closes_is_updated_first(api: Api, run_once: RunOnce) -> None:
-    """A released target, which is only to be opened, waits."""
     targets = _many(api, 40, slow=0)
     api.add("old", {"suspend": True}, annotations={OURS: ANNOTATION})
     assert run_once(SHUT._replace(targets=targets, released=(kustomization("old", "v1"),)))
@@ -524,7 +506,6 @@ FAULTY = [
 def test_nothing_around_a_run_keeps_it_from_closing(
     api: Api, run_once: RunOnce, around: RunOnce, fault: Fault, where: tuple[str, str]
 ) -> None:
-    """Whatever is answered to hooks and Events, and for the other target."""
     before = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen", "job": ""}
     api.store(NOTE, {"metadata": {"name": "p-hooks"}, "data": {"note": json.dumps(before)}})
     api.add("apps", {}, by="krm-windows", status={"lastAppliedRevision": "1"})

@@ -31,7 +31,6 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, port: int, account: Path) -> Run:
-    """The command of a Job of a policy with more in its spec, changed perhaps, beside its files."""
     server = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
 
     def program(more: str, change: Callable[[dict], object] = lambda _: None) -> tuple[int, str]:
@@ -70,7 +69,6 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
 def run_at(
     api: Api, port: int, account: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Path, datetime], int]:
-    """The program on a directory of files, at an instant; it gives the exit code."""
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(port))
 
@@ -85,7 +83,6 @@ def run_at(
 
 @pytest.fixture
 def closed(api: Api) -> Api:
-    """Targets that the policy has closed, and no note of hooks."""
     store_note(api, "week-hooks")
     policy = yaml.safe_load(POLICY)["metadata"]
     name = f"{policy['namespace']}/{policy['name']}"
@@ -126,7 +123,6 @@ def asked_for(api: Api, what: str) -> bool:
 def test_parts_run_where_the_timetable_asks_for_them(
     closed: Api, run: Run, more: str, parts: set[str]
 ) -> None:
-    """It opens, with Events and hooks around it, and without, from the image and the ConfigMap."""
     closed.ends["before-open"] = "Complete"
     code, said = run(more)
     assert code == 0, said

@@ -49,7 +49,6 @@ class Program:
         patience: float = 0.0,
         **given: Callable[..., object],
     ) -> tuple[int, list[dict[str, object]]]:
-        """Call it, perhaps with another `clock`; return its exit code and its log."""
         arguments = ["gate", "--account", str(self._account), *flags]
         self._monkeypatch.setattr(sys, "argv", arguments)
         code = program.main(pauses=(0.01, 0.01), patience=patience, **given)  # type: ignore[arg-type]
@@ -80,7 +79,6 @@ def failures(log: list[dict[str, object]]) -> list[object]:
 
 
 def test_the_last_target_comes_first(api: Api, gate: Program) -> None:
-    """Of a run that begins at the end."""
     gate.put(SHUT)
     api.objects.clear()
     for flags, want in (((), ["infra", "apps"]), (("--backwards",), ["apps", "infra"])):
@@ -89,7 +87,6 @@ def test_the_last_target_comes_first(api: Api, gate: Program) -> None:
 
 
 def test_a_failure_is_its_exit_code(api: Api, gate: Program) -> None:
-    """Once, and without a second try."""
     gate.put(SHUT)
     api.fault("PATCH", "infra", status(403))
     code, log = gate()
@@ -100,7 +97,6 @@ def test_a_failure_is_its_exit_code(api: Api, gate: Program) -> None:
 def test_what_is_left_to_the_next_run(
     api: Api, gate: Program, faults: int, runs: int, *, left: bool
 ) -> None:
-    """It is tried three times, then said, and no failure; one that succeeds ends that."""
     gate.put(SHUT)
     api.fault("PATCH", "infra", *[status(403)] * faults)
     code, log = gate("--leave-to-next")
@@ -113,7 +109,6 @@ def test_what_is_left_to_the_next_run(
     [("2026-11-20T12:59:59+01:00", True), ("2026-11-20T12:00:00Z", False)],
 )
 def test_it_decides_for_an_instant(api: Api, gate: Program, instant: str, *, is_open: bool) -> None:
-    """It says what should be then, and asks the API server nothing."""
     gate.put(MORNING)
     code, [decision] = gate("--at", instant)
     assert (code, decision["open"], api.asked) == (0, is_open, [])
@@ -121,7 +116,6 @@ def test_it_decides_for_an_instant(api: Api, gate: Program, instant: str, *, is_
 
 @pytest.mark.parametrize("text", ["soon", "2026-11-20T09:00:00"])
 def test_what_is_no_instant(gate: Program, text: str) -> None:
-    """A wrong call."""
     with pytest.raises(SystemExit, match="2"):
         gate("--at", text)
 
@@ -130,7 +124,6 @@ def test_what_is_no_instant(gate: Program, text: str) -> None:
 def test_what_breaks_around_a_run(
     api: Api, gate: Program, timetable: Timetable, want: list[object]
 ) -> None:
-    """What should be closed is closed all the same; nothing is opened."""
     gate.put(json.dumps(dump(timetable) | {"parts": ["unheard_of"]}))
     code, log = gate()
     assert "krm_windows.gate.unheard_of" in str(log[1]["error"])
@@ -138,7 +131,6 @@ def test_what_breaks_around_a_run(
 
 
 def test_an_edge_that_is_near_is_awaited(api: Api, gate: Program) -> None:
-    """It runs at once, and again when the clock says that the edge has come."""
     gate.put(MORNING)
     ahead = NOON - timedelta(seconds=0.3) - datetime.now(UTC)
     code, log = gate(clock=lambda: datetime.now(UTC) + ahead)
@@ -170,7 +162,6 @@ def test_an_edge_that_is_far_is_not_awaited(gate: Program) -> None:
     ],
 )
 def test_the_files_of_a_job(gate: Program, there: str, words: list[str]) -> None:
-    """Nothing is said of those that are there."""
     gate.put(SHUT)
     (gate.files / "digest").write_text(there)
     code, log = gate("--digest", "mine")
@@ -179,7 +170,6 @@ def test_the_files_of_a_job(gate: Program, there: str, words: list[str]) -> None
 
 
 def test_no_time_is_left(api: Api, port: int, account: Path) -> None:
-    """To ask for the version of a group, or for anything: that is said, and nothing is asked."""
     cluster = Cluster("127.0.0.1", str(port), account, timeout=0)
     held = Gate(shipped(SHUT), lambda _: Decision(open=False, reason="it is a test"), lambda: NOON)
     assert not held.run(cluster, allow_missing=False)

@@ -36,11 +36,7 @@ STEPS = tuple(
 
 @dataclass(frozen=True)
 class World:
-    """A cluster with one target: which policies gate it, what their calendars say, and the object.
-
-    `finish` is a Job of the older commit that ends only now: it may do what its account may. Where
-    the old policy `releases` the target, by mistake, its account still may patch it.
-    """
+    """A target and its policies; `finish` is a Job of the older commit that ends only now."""
 
     gated_by: frozenset[str] = frozenset({OLD})
     open: frozenset[str] = frozenset()
@@ -98,8 +94,6 @@ class World:
 
 
 class Permitted(Memory):
-    """A cluster for the gate of a policy, if a Role says so."""
-
     def __init__(self, live: Json, policy: str, gated_by: frozenset[str]) -> None:
         super().__init__(Api())
         self.policy, self.gated_by = policy, gated_by
@@ -116,7 +110,6 @@ class Permitted(Memory):
 
 
 def begun() -> World:
-    """Give the world before: the old policy has closed the target."""
     spec: Json = {"interval": "10m"}
     metadata: Json = {"name": "apps", "namespace": "flux-system"}
     metadata["managedFields"] = [managed("flux", {"spec": spec}, "Apply")]
@@ -127,7 +120,6 @@ def begun() -> World:
 
 
 def worlds(most: int, *, releases: bool) -> Iterator[tuple[World, tuple[str, ...]]]:
-    """Yield every world that so many steps lead to, each with the first steps that do."""
     found: dict[World, tuple[str, ...]] = {replace(begun(), releases=releases): ()}
     last = dict(found)
     for _ in range(most):
@@ -149,7 +141,6 @@ def _unversioned(live: str) -> str:
 
 
 def test_no_order_opens_what_a_policy_holds_closed() -> None:
-    """And in the end the new policy alone decides, after one run of its own."""
     for world, steps in worlds(9, releases=False):
         assert not world.wrong, steps
         end = world.after(f"apply {OLD}").after(f"apply {NEW}").after(f"run {NEW}")
@@ -179,7 +170,6 @@ REVIEW = "localsubjectaccessreviews"
 
 @pytest.fixture
 def run_once(api: Api, port: int, account: Path) -> Callable[..., bool]:
-    """Run the new policy, as its apply Job does unless `resyncs`."""
     api.add("apps", {"suspend": True}, annotations={annotation(OLD): closed_by(OLD)})
 
     def run(*, opens: bool, resyncs: bool = False) -> bool:
@@ -202,7 +192,6 @@ def state(api: Api) -> tuple[object, set[str]]:
 
 
 def test_what_is_asked(api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whether the other account may patch this very target; once that is settled, nothing more."""
     api.gone.add(ACCOUNT)
     assert run_once(opens=False)
     assert any(line.endswith(REVIEW) for line in api.asked)
@@ -234,7 +223,6 @@ def test_what_another_policy_still_gates(api: Api, run_once: RunOnce) -> None:
     ],
 )
 def test_what_is_not_known_opens_nothing(api: Api, run_once: RunOnce, fault: object) -> None:
-    """It is a failure of the run, which still says that it is closed by this policy, too."""
     api.gone.add(ACCOUNT)
     api.fault("POST", REVIEW, *[fault] * 20)  # type: ignore[list-item]
     assert not run_once(opens=True, resyncs=True)
@@ -248,8 +236,6 @@ def test_what_is_not_known_opens_nothing(api: Api, run_once: RunOnce, fault: obj
 
 @dataclass(frozen=True)
 class Waits:
-    """Says that these targets have something to apply, and no others."""
-
     names: tuple[str, ...]
 
     def observe(self, names: Sequence[str], target: Target, live: object) -> Observed:
@@ -273,7 +259,6 @@ def lab(api: Api, port: int, account: Path) -> Lab:
 
 @pytest.mark.parametrize("time", [NOON - HOUR, NOON + HOUR / 2], ids=["open", "closed"])
 def test_hooks_run_once(lab: Lab, time: datetime) -> None:
-    """Those of the new policy, in the run that takes the target over, or when that opens it."""
     lab.api.gone.add(ACCOUNT)
     lab.clock.time = time
     assert lab.run(BOTH)
@@ -290,7 +275,6 @@ def test_hooks_run_once(lab: Lab, time: datetime) -> None:
 
 
 def test_hooks_run_where_only_what_is_taken_over_has_something_to_apply(lab: Lab) -> None:
-    """The others wait, too, and alone would be opened without."""
     lab.api.gone.add(ACCOUNT)
     assert lab.run(BOTH, parts={"pending": Waits(("apps",))})
     assert lab.kinds() == ["before-open"]
@@ -299,13 +283,11 @@ def test_hooks_run_where_only_what_is_taken_over_has_something_to_apply(lab: Lab
 
 
 def test_hooks_do_not_run_for_what_another_policy_keeps_closed(lab: Lab) -> None:
-    """Nor is it opened, whatever the hooks of others say."""
     assert lab.run(BOTH, parts={"pending": Waits(("apps",))})
     assert (lab.kinds(), lab.open(), lab.open("infra")) == ([], False, True)
 
 
 def test_hooks_wait_until_it_is_known_whether_a_target_is_taken_over(lab: Lab) -> None:
-    """Nothing is opened in this run, and it fails."""
     lab.api.gone.add(ACCOUNT)
     lab.api.fault("POST", REVIEW, status(500), status(500))
     assert not lab.run(BOTH, parts={"pending": Waits(("apps",))})

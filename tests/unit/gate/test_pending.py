@@ -40,8 +40,6 @@ RELEASE = Target(
 
 
 class Flux(Lab):
-    """Runs with `onlyIf: Pending`, at an API server with the objects of Flux."""
-
     parts = {"pending": pending}  # noqa: RUF012
 
     def source(  # noqa: PLR0913 - what may be wrong with one
@@ -143,7 +141,6 @@ def source_path(kind: str, name: str) -> str:
 
 @pytest.fixture
 def flux(api: Api, port: int, account: Path) -> Flux:
-    """A closed target that has applied what its source has, an hour before noon."""
     flux = Flux(api, port, account)
     group = {"kind": "APIGroup", "preferredVersion": {"version": "v1"}}
     api.objects[f"/apis/{SOURCE}"] = group
@@ -153,7 +150,6 @@ def flux(api: Api, port: int, account: Path) -> Flux:
 
 
 def test_nothing_new(flux: Flux) -> None:
-    """It is opened and closed without a Job; the log says why there is none."""
     flux.runs("", opened=True, stage="MayOpen")
     assert SKIPPED in flux.log
     flux.api.asked.clear()
@@ -163,7 +159,6 @@ def test_nothing_new(flux: Flux) -> None:
 
 
 def test_a_commit(flux: Flux) -> None:
-    """One Job before and one after; the log names both revisions."""
     flux.source(revision=SECOND)
     for _ in range(2):
         flux.runs("before-open", opened=True)
@@ -174,10 +169,7 @@ def test_a_commit(flux: Flux) -> None:
 
 @pytest.mark.parametrize("is_seen", [True, False])
 def test_a_commit_while_it_is_open(flux: Flux, *, is_seen: bool) -> None:
-    """No hook runs late, neither for it nor after the close; the next occurrence begins anew.
-
-    Where no run saw the close, what is open stays open without hooks.
-    """
+    """No hook runs late; where no run saw the close, what is open stays open without hooks."""
     flux.run()
     flux.source(revision=SECOND)
     flux.runs("", opened=True)
@@ -191,14 +183,12 @@ def test_a_commit_while_it_is_open(flux: Flux, *, is_seen: bool) -> None:
 
 
 def test_one_target_of_two(flux: Flux) -> None:
-    """Something to apply in any of them is enough."""
     flux.target("infra", applied=SECOND)
     flux.runs("before-open", opened=True, timetable=BOTH)
     assert flux.open("infra")
 
 
 def test_a_target_that_is_let_go_later(flux: Flux) -> None:
-    """The hook runs before it is opened if it has something to apply, and not if it has nothing."""
     flux.target("infra", **{HOLD: "ann"})
     assert flux.run(BOTH)
     for applied, kinds in ((FIRST, ""), ("main@sha1:0", "before-open")):
@@ -209,7 +199,6 @@ def test_a_target_that_is_let_go_later(flux: Flux) -> None:
 
 
 def test_a_hook_after_the_close_alone(flux: Flux) -> None:
-    """It is left out, too, and runs after what had something to apply."""
     text = file("afterClose")
     flux.runs("", opened=True, text=text)
     flux.runs("", opened=False, at=NOON, text=text)
@@ -219,7 +208,6 @@ def test_a_hook_after_the_close_alone(flux: Flux) -> None:
 
 
 def test_two_runs_at_once(flux: Flux) -> None:
-    """They agree, and no Job is started."""
     flux.api.fault("PATCH", "apps", lambda _: sleep(0.2) is not None)
     with ThreadPoolExecutor() as pool:
         assert all(pool.map(lambda _: flux.run(), range(2)))
@@ -227,20 +215,17 @@ def test_two_runs_at_once(flux: Flux) -> None:
 
 
 def test_a_commit_between_two_runs(flux: Flux) -> None:
-    """Of a run that saw nothing and one that saw it the first to note it decides."""
     flux.api.fault("PATCH", "apps", lambda _: flux.source(revision=SECOND) is not None)
     for _ in range(2):
         flux.runs("", opened=True)
 
 
 def test_always(flux: Flux) -> None:
-    """Without `onlyIf` the hook runs, and asks for no source."""
     flux.runs("before-open", opened=True, parts={})
     assert not [line for line in flux.api.asked if SOURCE in line]
 
 
 def cases() -> Iterator[tuple[str, Callable[[Flux], object]]]:
-    """What cannot be told, or is another change than a revision: the hook runs."""
     git = source_path("GitRepository", "fleet")
     yield "is suspended", lambda flux: flux.source(spec={"suspend": True})
     yield "is not ready", lambda flux: flux.source(ready=False)
@@ -288,7 +273,6 @@ def fault_of_source(fault: Fault) -> Callable[[Flux], object]:
 
 @pytest.mark.parametrize(("words", "change"), list(cases()))
 def test_what_cannot_be_told(flux: Flux, words: str, change: Callable[[Flux], object]) -> None:
-    """The hook runs, and the log says why."""
     change(flux)
     flux.runs("before-open", opened=True)
     [reason] = flux.reasons()
@@ -360,7 +344,6 @@ def chart(flux: Flux, revision: str = "1.0.0", **more: object) -> None:
     ],
 )
 def test_a_release(flux: Flux, words: str, change: Callable[[Flux], object]) -> None:
-    """A new chart, changed values, and what cannot be told."""
     chart(flux)
     flux.release()
     change(flux)
@@ -393,14 +376,12 @@ def test_a_release_of_an_artifact(
 
 
 def test_a_failure_aborts(flux: Flux) -> None:
-    """Where the hook runs, all is as it is without `onlyIf`."""
     flux.source(revision=SECOND)
     flux.api.ends["before-open"] = "Failed"
     flux.runs("before-open rollback", opened=False, well=False, stage="Aborted")
 
 
 def test_a_note_of_left_out_hooks(flux: Flux) -> None:
-    """It counts where the policy leaves hooks out, and where it does not the hook runs."""
     flux.note(stage="MayOpen", skipped=True)
     flux.runs("", opened=True)
     flux.target()

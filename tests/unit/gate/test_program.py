@@ -67,8 +67,6 @@ RunOnce = Callable[..., bool]
 
 @pytest.fixture
 def run_once(port: int, account: Path) -> RunOnce:
-    """One run of a timetable, at an hour before noon or when the clock says."""
-
     def once(
         timetable: Timetable,
         now: Callable[[], datetime] = _eleven,
@@ -94,7 +92,6 @@ def state(api: Api, name: str) -> tuple[object, set[str]]:
 
 
 def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
-    """All targets; a second run finds nothing left to do."""
     assert run_once(SHUT)
     assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
     assert 1 <= api.asked.count(f"GET /apis/{GROUP}") <= AT_ONCE
@@ -105,7 +102,6 @@ def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
 
 
 def test_patches_name_their_manager_and_what_differs(api: Api, run_once: RunOnce) -> None:
-    """The field, the annotation, the version read; nothing else, and no version is looked up."""
     run_once(SHUT._replace(targets=(APPS._replace(version="v1"),)))
     assert f"GET /apis/{GROUP}" not in api.asked
     assert api.asked[-1].endswith("/kustomizations/apps?fieldManager=krm-windows")
@@ -156,7 +152,6 @@ def test_a_patch_that_is_written_whatever_the_answer_says(
 
 @pytest.mark.parametrize(("code", "tries"), [(403, 1), (422, 1), (409, 5), (500, 5)])
 def test_a_patch_that_is_refused(api: Api, run_once: RunOnce, code: int, tries: int) -> None:
-    """What is refused stays so; what somebody else was faster with, or broke, may pass."""
     api.fault("PATCH", "apps", *[status(code, "the webhook says no")] * 9)
     assert not run_once(SHUT)
     assert sorted(api.writes()) == ["apps"] * tries + ["infra"]
@@ -178,7 +173,6 @@ def test_a_person_comes_in_between(
     change: dict[str, object],
     notes: set[str],
 ) -> None:
-    """After the conflict the object is judged anew: it is left as it is."""
     run_once(policies[0])
     api.fault("PATCH", "apps", edited("apps", change))
     assert run_once(policies[1])
@@ -194,10 +188,7 @@ def test_faults_of_one_target(
     method: str,
     fault: tuple[int, str],
 ) -> None:
-    """It is named, the other is closed all the same, and the next run heals it.
-
-    On a new cluster a namespace has no Role yet.
-    """
+    """On a new cluster a namespace has no Role yet."""
     code, words = fault
     api.fault(method, "infra", status(code))
     assert not run_once(SHUT)
@@ -214,7 +205,6 @@ def test_faults_of_one_target(
 def test_no_line_of_the_log_is_long(
     api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever annotates a target, or answers for the API server."""
     run_once(SHUT)
     api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {HOLD: "ü" * 262_000}}}))
     api.fault("GET", "infra", status(403, "\n" * 900_000))
@@ -230,7 +220,6 @@ def test_no_line_of_the_log_is_long(
 def test_no_answer_for_one_target(
     api: Api, run_once: RunOnce, method: str, fault: Callable[..., bool]
 ) -> None:
-    """It is asked again, a patch at once, and when the others have had their turn."""
     api.fault(method, "infra", fault)
     assert run_once(SHUT)
     assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
@@ -251,19 +240,16 @@ def test_a_patch_that_timed_out_is_tried_again(api: Api, run_once: RunOnce) -> N
 
 
 def test_a_fault_in_discovery(api: Api, run_once: RunOnce) -> None:
-    """Every target that needs it fails, unless it works again."""
     api.fault("GET", GROUP, status(500))
     assert run_once(SHUT)
 
 
 def test_an_answer_that_does_not_do_it(api: Api, run_once: RunOnce) -> None:
-    """A patch that was accepted and ignored is no success."""
     api.fault("PATCH", "apps", *[ignored] * 5)
     assert not run_once(SHUT)
 
 
 def test_time_is_bounded(api: Api, run_once: RunOnce) -> None:
-    """However many targets hang, a run ends: after as long as twelve requests may take."""
     targets = tuple(kustomization(f"t{n}") for n in range(40))
     for target in targets:
         api.add(target.name, {})
@@ -274,7 +260,6 @@ def test_time_is_bounded(api: Api, run_once: RunOnce) -> None:
 
 
 def test_missing_targets(api: Api, run_once: RunOnce) -> None:
-    """A failure; but none for the Job that runs as soon as the policy is applied."""
     del api.objects[next(path for path in api.objects if path.endswith("infra"))]
     assert not run_once(SHUT)
     assert run_once(SHUT, missing=True)
@@ -282,7 +267,6 @@ def test_missing_targets(api: Api, run_once: RunOnce) -> None:
 
 
 def in_a_conflict(clock: Clock) -> Fault:
-    """Let somebody else be faster, as the window ends."""
     return lambda handler: clock.at(NOON)(handler) or edited("apps", {"status": {}})(handler)
 
 
@@ -302,10 +286,7 @@ def test_the_edge_passes(
     fault: Callable[[Clock], Fault],
     written: list[object],
 ) -> None:
-    """It was open when the run began: what counts is what is right when it would be written.
-
-    What is written as the window ends is closed again at once.
-    """
+    """What is written as the window ends is closed again at once."""
     run_once(SHUT)
     clock = Clock(NOON - SECOND)
     api.fault(method, "apps", fault(clock))
@@ -320,7 +301,6 @@ def test_the_edge_passes(
 def test_an_api_server_that_cannot_prove_itself(
     api: Api, account: Path, certificate: str, ca: str
 ) -> None:
-    """Of another CA, or with another name: nothing is sent to it, least of all the token."""
     copy(TLS / ca, account / "ca.crt")
     gate = Gate(shipped(SHUT), partial(decide, SHUT), lambda: NOON)
     with serving(api, certificate) as port:
@@ -345,7 +325,6 @@ Run = Callable[..., tuple[int, list[dict[str, object]]]]
 
 @pytest.fixture
 def run(tmp_path: Path, port: int, account: Path) -> Run:
-    """The program, laid out as the volume lays it out."""
     package = tmp_path / "gate" / "krm_windows" / "gate"
     package.mkdir(parents=True)
     for module in Path(krm_windows.gate.__path__[0]).glob("*.py"):
@@ -403,7 +382,6 @@ def text(timetable: Timetable) -> str:
 
 
 def test_run_closes(api: Api, run: Run) -> None:
-    """One line says what is decided, one a target what was done."""
     code, log = run(text(SHUT))
     assert code == 0
     assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
@@ -420,7 +398,6 @@ def test_run_closes(api: Api, run: Run) -> None:
 
 @pytest.mark.parametrize("instant", ["1970-01-01T00:00:00+14:00", "8999-12-31T23:59:59-14:00"])
 def test_run_outside_the_table(run: Run, instant: str) -> None:
-    """It says that the day is not in it."""
     code, [said] = run(text(SHUT), "--at", instant)
     assert (code, said["open"]) == (1, False)
     assert "is not in the table of days" in str(said["reason"])
@@ -431,7 +408,6 @@ def test_run_outside_the_table(run: Run, instant: str) -> None:
     [{"formatVersion": 3}, {"freezes": {}}, {"days": {"2020-01-01": ".", "2020-02-01": ""}}],
 )
 def test_run_without_a_decision(api: Api, run: Run, changed: dict[str, object]) -> None:
-    """Never opens, closes what it can name, exits 1."""
     api.add("infra", {"suspend": True}, annotations={OURS: ANNOTATION})
     code, log = run(json.dumps(dump(ALWAYS) | changed))
     assert code == 1
@@ -441,7 +417,6 @@ def test_run_without_a_decision(api: Api, run: Run, changed: dict[str, object]) 
 
 @pytest.mark.parametrize("broken", ["", "[]", '{"formatVersion": 1}'])
 def test_run_with_nothing_to_name(api: Api, run: Run, broken: str) -> None:
-    """Exits 1, and touches nothing."""
     assert run(broken)[0] == 1
     assert api.asked == []
 

@@ -33,7 +33,6 @@ ALWAYS = SHUT._replace(outside_windows="Open")
 def test_six_runs_do_what_one_does(
     timetable: Timetable, api: Api, port: int, account: Path
 ) -> None:
-    """All have read the same before the first of them writes."""
     log: list[dict[str, object]] = []
 
     def run_once(of: Timetable) -> bool:

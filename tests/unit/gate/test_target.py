@@ -85,7 +85,6 @@ def due(
 
 
 def patch(annotations: Annotations, *, suspend: bool | None = None) -> dict[str, object]:
-    """The patch that is expected: nothing but what differs."""
     noted: dict[str, object] = {"annotations": annotations} if annotations else {}
     spec: dict[str, object] = {} if suspend is None else {"spec": {"suspend": suspend}}
     return {"metadata": {"resourceVersion": "7"} | noted} | spec
@@ -132,7 +131,6 @@ def test_whose_suspension_it_is(
     want: dict[str, object],
     words: str,
 ) -> None:
-    """Every cell of the table."""
     assert due(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
 
 
@@ -169,7 +167,6 @@ NEW = found({}, suspended=True, applied=False)
 def test_what_counts_as_ours(
     reason: str, policy: Timetable, decision: Decision, live: object, want: dict[str, object]
 ) -> None:
-    """Taking over from hand-written jobs, and suspensions that Git carries for the first apply."""
     assert due(policy, APPS, live, decision, NOW)[0] == want, reason
 
 
@@ -191,7 +188,6 @@ YOUNG, OLDER, UNBORN = timedelta(minutes=59), timedelta(hours=1), timedelta(seco
 def test_first_apply(
     reason: str, notes: Notes, age: timedelta, want: dict[str, object], *, suspended: bool
 ) -> None:
-    """A new cluster can start, whatever the decision says; what was applied is closed."""
     live = found(notes, suspended=suspended, applied=False, age=age)
     assert due(POLICY, APPS, live, CLOSED, NOW)[0] == want, reason
     applied = found({}, suspended=False, age=age)
@@ -215,14 +211,12 @@ def test_first_apply(
     ],
 )
 def test_what_is_not_young(created: object) -> None:
-    """Whatever else stands in place of when a target was created."""
     live = found({}, suspended=False, applied=False)
     live["metadata"]["creationTimestamp"] = created  # type: ignore[index]
     assert due(POLICY, APPS, live, CLOSED, NOW)[0] == SHUTS
 
 
 def test_a_released_target_is_only_opened() -> None:
-    """Closed or not, our annotation goes."""
     released = POLICY._replace(released=(APPS,))
     assert due(released, APPS, found(ANNOTATED, suspended=True), CLOSED, NOW) == (
         patch({OURS: None}, suspend=False),

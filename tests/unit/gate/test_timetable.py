@@ -63,12 +63,10 @@ FULL = zoned.timetable(
 
 @pytest.mark.parametrize("timetable", [FULL, zoned.timetable(policy="a/b", time_zone="UTC")])
 def test_round_trip(timetable: Timetable) -> None:
-    """What is dumped is read back, equal."""
     assert load(json.dumps(dump(timetable))) == shipped(timetable)
 
 
 def test_the_form_is_small_and_plain() -> None:
-    """Defaults are left out; a reviewer can read the rest."""
     week = Rule(
         Kind.WINDOW, "week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17)
     )
@@ -107,7 +105,6 @@ PLAIN: dict[str, object] = {
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"formatVersion": 2}'])
 def test_anything_else_is_refused(text: str) -> None:
-    """What is no timetable."""
     with pytest.raises(UNREADABLE):
         load(text)
 
@@ -143,7 +140,6 @@ def test_anything_else_is_refused(text: str) -> None:
     ids=str,
 )
 def test_what_is_not_understood_is_refused(changed: dict[str, object]) -> None:
-    """A field that is unknown or missing is never passed over."""
     assert load(json.dumps(PLAIN)).policy == "a/b"
     with pytest.raises(UNREADABLE):
         load(json.dumps(PLAIN | changed))
@@ -167,7 +163,6 @@ def test_targets_are_grouped() -> None:
 
 
 def test_what_can_be_named_is_salvaged() -> None:
-    """From a later format."""
     later = dump(FULL) | {"formatVersion": 2, "windows": "somewhere else"}
     targets = later["targets"]
     assert isinstance(targets, list)

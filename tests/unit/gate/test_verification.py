@@ -34,8 +34,6 @@ FIRST, SECOND, THIRD = ("main@sha1:1", "main@sha1:2", "main@sha1:3")
 
 
 class Plant(Lab):
-    """Runs with a hook that checks, at an API server where a test does what Flux does."""
-
     parts = {"verification": verification}  # noqa: RUF012
     text = CHECK
 
@@ -60,7 +58,6 @@ class Plant(Lab):
         self.api.store(path_of(name), {**live, "metadata": metadata, "spec": spec, "status": found})
 
     def begins(self, timetable: Timetable = POLICY, text: str = CHECK) -> None:
-        """Open the targets, which have applied the first revision."""
         for target in timetable.targets:
             self.applies(FIRST, target.name)
         assert self.run(timetable, text)
@@ -73,7 +70,6 @@ class Plant(Lab):
 
 @pytest.fixture
 def plant(api: Api, port: int, account: Path) -> Plant:
-    """A closed target, an hour before noon."""
     plant = Plant(api, port, account)
     plant.closes()
     plant.clock.time = NOON - HOUR
@@ -81,7 +77,6 @@ def plant(api: Api, port: int, account: Path) -> Plant:
 
 
 def test_a_change_is_checked_once(plant: Plant) -> None:
-    """Nothing is checked where nothing changed; each new revision is, by a Job of its own."""
     plant.begins()
     plant.runs("", opened=True)
     for count, revision in enumerate((SECOND, THIRD), 1):
@@ -96,7 +91,6 @@ def test_a_change_is_checked_once(plant: Plant) -> None:
 
 @pytest.mark.parametrize("name", ["ready", "observed"])
 def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
-    """Not before the target is ready, and has observed what it is."""
     plant.begins()
     plant.applies(**{name: 0})  # type: ignore[arg-type]
     plant.runs("", opened=True)
@@ -114,7 +108,6 @@ def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
     ],
 )
 def test_it_waits_for_all_targets(plant: Plant, source: str, words: str, *, ready: bool) -> None:
-    """Each source has its own revisions; what a person keeps closed is not waited for."""
     plant.closes("apps", "infra")
     plant.begins(BOTH)
     plant.applies(FIRST, "infra", source=source, ready=ready)
@@ -128,7 +121,6 @@ def test_it_waits_for_all_targets(plant: Plant, source: str, words: str, *, read
 
 @pytest.mark.parametrize(("revision", "source"), [(SECOND, "fleet"), (FIRST, "other")])
 def test_all_targets_are_done(plant: Plant, revision: str, source: str) -> None:
-    """Then it is due."""
     plant.closes("apps", "infra")
     plant.begins(BOTH)
     plant.applies(revision, "infra", source=source)
@@ -137,7 +129,6 @@ def test_all_targets_are_done(plant: Plant, revision: str, source: str) -> None:
 
 
 def test_a_failure_closes(plant: Plant) -> None:
-    """In the same run; then the rollback runs, once, and nothing is opened in this occurrence."""
     plant.begins(text=WHOLE)
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
@@ -159,7 +150,6 @@ def test_a_failure_closes(plant: Plant) -> None:
 
 
 def test_a_failure_is_passed_over(plant: Plant) -> None:
-    """Where the policy says so; that revision is not checked again."""
     text = file("afterApply", aborts=False)
     plant.begins(text=text)
     plant.applies()
@@ -172,7 +162,6 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
 
 
 def test_one_that_hangs_has_failed(plant: Plant) -> None:
-    """When its time is over."""
     text = file("afterApply", seconds=0.1)
     plant.begins(text=text)
     plant.applies()
@@ -182,7 +171,6 @@ def test_one_that_hangs_has_failed(plant: Plant) -> None:
 
 @pytest.mark.parametrize("code", [403, 404, 422])
 def test_one_that_cannot_be_started(plant: Plant, code: int) -> None:
-    """Nothing is known, so nothing is closed; the run fails, and the next one tries again."""
     plant.begins()
     plant.applies()
     plant.api.fault("POST", "jobs", status(code))
@@ -216,7 +204,6 @@ def test_a_hook_taken_out(plant: Plant) -> None:
 
 
 def test_a_hook_that_comes_while_open(plant: Plant) -> None:
-    """What was applied before it came is not checked, and what comes later is."""
     plant.run(text=file("afterClose"), parts={})
     plant.applies()
     plant.runs("", opened=True)
@@ -225,7 +212,6 @@ def test_a_hook_that_comes_while_open(plant: Plant) -> None:
 
 
 def test_a_policy_that_comes_while_it_is_open(plant: Plant) -> None:
-    """Nothing has to be opened; a change is checked all the same."""
     plant.api.add("apps", {})
     plant.applies(FIRST)
     assert plant.run()
@@ -234,7 +220,6 @@ def test_a_policy_that_comes_while_it_is_open(plant: Plant) -> None:
 
 
 def test_runs_at_once_wait_for_one_job(plant: Plant) -> None:
-    """All of them close, and the rollback runs once."""
     plant.begins()
     plant.applies()
     plant.api.ends["after-apply"] = ""
@@ -253,7 +238,6 @@ def test_runs_at_once_wait_for_one_job(plant: Plant) -> None:
 
 
 def test_a_gate_that_died(plant: Plant) -> None:
-    """The next run finds the Job by its name, whatever it has come to meanwhile."""
     plant.begins()
     plant.applies()
     plant.api.ends["after-apply"] = ""
@@ -270,7 +254,6 @@ def test_a_gate_that_died(plant: Plant) -> None:
 
 
 def test_a_newer_revision_counts(plant: Plant) -> None:
-    """It is checked by another Job, and the failure of the one before closes nothing any more."""
     plant.begins()
     plant.applies()
     plant.api.ends["after-apply"] = ""
@@ -290,7 +273,6 @@ def test_a_newer_revision_counts(plant: Plant) -> None:
 
 @pytest.mark.parametrize("end", ["Complete", "Failed"])
 def test_the_window_closes_while_it_runs(plant: Plant, end: str) -> None:
-    """Closing waits for nothing; then it is waited for, before what runs after the close."""
     plant.begins(text=WHOLE)
     plant.applies()
     plant.api.ends["after-apply"] = ""
@@ -310,7 +292,6 @@ def test_the_window_closes_while_it_runs(plant: Plant, end: str) -> None:
 
 @pytest.mark.parametrize("end", ["Complete", "Failed"])
 def test_no_run_came_while_it_was_open(plant: Plant, end: str) -> None:
-    """The one that closes checks what was applied, once all is closed; then the rest runs."""
     plant.begins(text=WHOLE)
     plant.applies()
     plant.api.ends["after-apply"] = end
@@ -321,13 +302,11 @@ def test_no_run_came_while_it_was_open(plant: Plant, end: str) -> None:
 
 
 def test_nothing_was_applied_until_the_close(plant: Plant) -> None:
-    """Nothing is checked."""
     plant.begins(text=WHOLE)
     plant.runs("before-open after-close", opened=False, at=NOON, text=WHOLE)
 
 
 def test_it_is_tried_again_after_the_close(plant: Plant) -> None:
-    """As long as it could not be started, nothing else runs after the close."""
     plant.begins(text=WHOLE)
     plant.applies()
     plant.api.fault("POST", "jobs", status(403))
@@ -337,7 +316,6 @@ def test_it_is_tried_again_after_the_close(plant: Plant) -> None:
 
 
 def test_closed_by_hand_and_opened_again(plant: Plant) -> None:
-    """What was applied before is checked at the close, and not again."""
     plant.begins()
     plant.applies()
     plant.runs(CHECKED, opened=False, timetable=BY_HAND)
@@ -346,7 +324,6 @@ def test_closed_by_hand_and_opened_again(plant: Plant) -> None:
 
 
 def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
-    """What cannot be read is not known: nothing is closed, and the run fails."""
     plant.begins()
     plant.applies()
     plant.api.fault("GET", "apps", lambda _: False, *[status(500)] * 9)
@@ -357,7 +334,6 @@ def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
 
 
 def test_a_target_that_is_gone(plant: Plant) -> None:
-    """The others are checked; the run fails for what is missing."""
     plant.closes("apps", "infra")
     plant.begins(BOTH)
     del plant.api.objects[path_of("infra")]
@@ -388,7 +364,6 @@ def release(version: int, chart: str) -> Json:
 
 
 def test_a_release(plant: Plant) -> None:
-    """A new chart and other values are changes alike."""
     target = Target(
         "helm.toolkit.fluxcd.io", "helmreleases", "HelmRelease", "flux-system", "app", "v2"
     )

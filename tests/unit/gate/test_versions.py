@@ -35,8 +35,6 @@ Changed = dict[str, object]
 
 
 class Lab:
-    """A target of a kind, and the programs of both versions, as their volumes lay them out."""
-
     def __init__(self, api: Api, folder: Path, account: Path, environment: dict[str, str]) -> None:
         self.api, self.folder, self.account = api, folder, account
         self.environment = environment
@@ -44,7 +42,6 @@ class Lab:
         self.path = ""
 
     def add(self, kind: Kind = KUSTOMIZATION) -> None:
-        """Put the target there, as Flux has applied it."""
         self.group, self.version, self.resource, self.kind = kind
         self.path = f"/apis/{self.group}/{self.version}/namespaces/flux-system/{self.resource}/apps"
         spec: Json = {"interval": "10m"}
@@ -56,7 +53,6 @@ class Lab:
         self.api.store(self.path, live)
 
     def run(self, version: str, **changed: object) -> list[dict[str, object]]:
-        """Run a version, with a timetable that has these keys; give what it has logged."""
         place = self.folder / version / "timetable.json"
         data = json.loads(place.with_suffix(".orig").read_text())
         [target] = data["targets"]
@@ -112,7 +108,6 @@ def _days(data: dict[str, dict[str, str]], changed: Changed) -> Changed:
 
 
 def lay_out(rendered: Path, folder: Path) -> None:
-    """Write what the volume of a rendered Job holds."""
     [job] = rendered.glob("job_*.yaml")
     [config_map] = rendered.glob("configmap_*.yaml")
     data = yaml.safe_load(config_map.read_text())["data"]
@@ -127,7 +122,6 @@ def lay_out(rendered: Path, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the volume of each version has, in a directory each."""
     folder = tmp_path_factory.mktemp("programs")
     policy = (EARLIER / "policy.yaml").read_text()
     actuator = f"\n  actuator: {{program: Image, image: 'i@sha256:{'0' * 64}'}}\n  clusters:"
@@ -147,7 +141,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lab(api: Api, port: int, account: Path, programs: Path) -> Lab:
-    """The programs at an API server; there is no target yet."""
     environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
     return Lab(api, programs, account, environment)
 
@@ -168,7 +161,6 @@ TURNS: dict[str, tuple[Kind, Changed, Changed]] = {
 def test_what_one_has_closed_the_other_opens(
     lab: Lab, versions: tuple[str, str], turn: str
 ) -> None:
-    """However it was closed, and whatever opens it; before that the other keeps it closed."""
     first, second = versions
     kind, closed_by, opened_by = TURNS[turn]
     lab.add(kind)
@@ -182,7 +174,6 @@ def test_what_one_has_closed_the_other_opens(
 
 @BOTH_WAYS
 def test_what_a_person_suspended_stays_so(lab: Lab, versions: tuple[str, str]) -> None:
-    """Neither version closes it, so neither opens it."""
     lab.add()
     lab.api.merge(lab.path, {"spec": {"suspend": True}}, "kubectl-patch")
     for version in versions:
@@ -193,7 +184,6 @@ def test_what_a_person_suspended_stays_so(lab: Lab, versions: tuple[str, str]) -
 
 @BOTH_WAYS
 def test_a_run_that_is_late_changes_nothing_for_long(lab: Lab, versions: tuple[str, str]) -> None:
-    """The Job of the version before still runs, with its timetable; the next run has its way."""
     first, second = versions
     lab.add()
     lab.run(first)
@@ -207,7 +197,6 @@ def test_a_run_that_is_late_changes_nothing_for_long(lab: Lab, versions: tuple[s
 @BOTH_WAYS
 @pytest.mark.parametrize("by", mostly_slow([HOLDER, "kubectl-annotate"], every=2))
 def test_what_a_person_holds_stays_closed(lab: Lab, versions: tuple[str, str], by: str) -> None:
-    """Whichever version has closed it; once it is held no longer, it opens."""
     first, second = versions
     lab.add()
     lab.run(first)

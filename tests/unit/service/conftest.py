@@ -111,8 +111,6 @@ def git(repository: Path, tool: Callable[[str], Path], committed: Path) -> Git:
 
 @pytest.fixture
 def commit(repository: Path, git: Git) -> Callable[..., str]:
-    """Commit files, given as texts by path; return the commit."""
-
     def made(files: Mapping[str, str], message: str = "more") -> str:
         for path, text in files.items():
             (repository / path).parent.mkdir(parents=True, exist_ok=True)
@@ -148,8 +146,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class Client:
-    """Asks the application as a server would hand requests over to it."""
-
     application: ASGIApp
     windows: Windows
 
@@ -161,7 +157,6 @@ class Client:
         return asyncio.run(self._asked(method, target, body, sent))
 
     def patch(self, target: str, body: object, **headers: str) -> Answer:
-        """Change a policy by a merge patch, whatever version there is."""
         sent = {"if_match": "*", "content_type": "application/merge-patch+json", **headers}
         return self.ask("PATCH", target, body, **sent)
 
@@ -207,8 +202,6 @@ Serve = Callable[..., Client]
 
 
 class Timed(Windows):
-    """Policies that are looked at at a time that a test sets, or now."""
-
     time: datetime | None = None
 
     def now(self) -> datetime:
@@ -235,8 +228,6 @@ def serve(repository: Path, git: Git) -> Serve:
 
 @pytest.fixture
 def started(serve: Serve) -> Serve:
-    """Start a service that callers reach in some ways, and whose log is kept in `lines`."""
-
     def start(ways: Ways, lines: list[dict[str, Any]]) -> Client:
         windows, access = serve().windows, Access(ways)
         if access.keys is not None:

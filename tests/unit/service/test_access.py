@@ -59,7 +59,6 @@ def who(made: Access, asked: Request) -> Caller | None:
 def test_a_token_has_its_scopes(
     row: tuple[str, int, int], started: Serve, git: Git, tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    """What it may not do is told of in one line, without the token."""
     name, reads, overrides = row
     lines: list[dict[str, Any]] = []
     client = started(Ways(tokens=tmp_path / "tokens"), lines)
@@ -86,7 +85,6 @@ def test_a_token_has_its_scopes(
 def test_each_commit_is_changed_in_one_line_of_the_log(
     started: Serve, tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    """What is answered again, and what changes nothing, is told of in another word."""
     lines: list[dict[str, Any]] = []
     client = started(Ways(tokens=tmp_path / "tokens"), lines)
     sent = {**bearer(tokens["caller"]), "idempotency-key": "k"}
@@ -101,7 +99,6 @@ def test_each_commit_is_changed_in_one_line_of_the_log(
 def test_a_token_that_is_taken_out_of_the_file_is_none(
     tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    """Without a restart; and a file that is broken for a moment locks nobody out."""
     made = Access(Ways(tokens=tmp_path / "tokens"))
     assert who(made, request(bearer(tokens["reader"])))
     file = tmp_path / "tokens"
@@ -136,7 +133,6 @@ def test_a_session_ends_with_its_token(serve: Serve, tmp_path: Path) -> None:
 def test_who_fails_to_say_who_they_are_too_often_has_to_wait(
     way: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By whichever way a token is tried; whoever has a right one is let in all the same."""
     client, token = signing_in(serve, tmp_path)
     # No permit comes back while a busy machine answers the first tries.
     monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 0.0))
@@ -320,7 +316,6 @@ def test_headers_for_browsers(client: Client) -> None:
 
 
 def test_too_much_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A body is not read to its end; who comes too often has to wait, and may read."""
     client, url = serve(rate=1), f"{POLICY}/overrides"
     assert client.ask("POST", url, {"state": "odd"}).status == 400
     done = client.ask("POST", url, {"state": "odd"})
@@ -349,7 +344,6 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 def test_a_session_outlives_a_restart(serve: Serve, tmp_path: Path) -> None:
-    """The secret is kept where nobody else reads it; a new one ends it."""
     secret = access.kept_secret(Directory.at(tmp_path))
     assert access.kept_secret(Directory.at(tmp_path)) == secret
     assert (tmp_path / "session-key").stat().st_mode & 0o777 == 0o600
@@ -362,7 +356,6 @@ def test_a_session_outlives_a_restart(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_a_session_that_is_not_ours_is_none(serve: Serve, tmp_path: Path) -> None:
-    """One that somebody made, changed, or kept for too long."""
     secret = b"s" * 32
     client, token = signing_in(serve, tmp_path, secret)
     name, _, good = cookie_of(client, token).partition("=")
@@ -392,7 +385,6 @@ OPEN = {
 
 
 def test_whoever_is_not_known_gets_nothing(serve: Serve, tmp_path: Path) -> None:
-    """Of no route, but for those that everybody may ask."""
     client, _ = signing_in(serve, tmp_path)
     wrong = []
     for route in (*description.ROUTES, *table.ROUTES):

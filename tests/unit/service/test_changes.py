@@ -60,14 +60,12 @@ def test_a_patch_becomes_one_commit(client: Client, git: Git, repository: Path) 
 def test_whom_git_names_makes_the_commit(
     name: str, committer: str, client: Client, git: Git
 ) -> None:
-    """Or the service, where no commit could have that name."""
     git("config", "user.name", name)
     assert patch(client, LATER, read(client).tag).status == 200
     assert git("log", "-1", "--format=%cn by %an").strip() == f"{committer} by Ada"
 
 
 def test_another_version_is_not_overwritten(client: Client, git: Git) -> None:
-    """Whoever does not say which version is meant, or means another one, changes nothing."""
     weak = f"W/{read(client).tag}"
     for sent, status in (({}, 428), ({"if_match": '"0"'}, 412), ({"if_match": weak}, 412)):
         done = client.ask("PATCH", POLICY_PATH, LATER, content_type=MERGE, **sent)
@@ -124,7 +122,6 @@ def test_delete_takes_the_document_alone(client: Client, git: Git) -> None:
 
 
 def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
-    """It has a reason, which is the message of the commit."""
     wanted = {"state": "open", "for": "2h", "reason": "fix the press", "cluster": "north"}
     done = client.ask("POST", f"{POLICY_PATH}/overrides", wanted)
     assert done.status == 201

@@ -67,7 +67,6 @@ write(0)
 def test_killed_at_every_step(
     *, pushes: bool, serve: Serve, git: Git, repository: Path, tmp_path: Path
 ) -> None:
-    """Whoever starts next has a whole commit, that of the remote too, and can go on."""
     place = tmp_path / "remote.git"
     name = ""
     if pushes:

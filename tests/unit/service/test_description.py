@@ -116,7 +116,6 @@ def documented(method: str, target: str) -> Any:  # noqa: ANN401
 
 
 def test_the_document_is_of_the_table_of_routes(client: Client) -> None:
-    """Each operation is in it, and no other; what is served beside it are pages."""
     found = client.ask("GET", "/openapi.json").json()
     assert found == json.loads(json.dumps(description.document()))
     assert {

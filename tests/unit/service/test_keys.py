@@ -27,8 +27,6 @@ GRANTED = {"ops": frozenset(Scope)}
 
 
 class Issuer:
-    """A provider, whose answers a test sets."""
-
     def __init__(self) -> None:
         public: dict[str, Any] = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
         public.pop("key_ops")
@@ -82,7 +80,6 @@ def secure(certificate: Certificate) -> Iterator[Issuer]:
 def test_who_vouches_for_an_issuer(
     secure: Issuer, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whose certificate is in SSL_CERT_FILE, OpenSSL's own variable, by its name."""
     for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UnreachableError):
@@ -145,7 +142,6 @@ def test_what_is_found_is_about_the_issuer(issuer: Issuer) -> None:
 def test_a_provider_out_of_reach_is_not_the_callers_fault(
     started: Serve, ways: Ways, issuer: Issuer
 ) -> None:
-    """The operator is told why, and the caller to come back."""
     lines: list[dict[str, Any]] = []
     odd = {DISCOVERY: ["odd"]}
     issuer.documents = lambda: odd  # type: ignore[method-assign, assignment, return-value]
@@ -160,7 +156,6 @@ def test_a_provider_out_of_reach_is_not_the_callers_fault(
 def test_keys_that_are_known_outlast_a_provider_that_is_gone(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For a while; nobody who calls waits for it, or has it asked."""
     found = Keys(issuer.address)
     with pytest.raises(UnreachableError, match="were not read"):
         found.claims(issuer.token(), AUDIENCE)

@@ -29,7 +29,6 @@ def changed(client: Client, number: int) -> str:
 def test_objects_are_packed_where_git_finds_them_too_many(
     serve: Serve, repository: Path, git: Git
 ) -> None:
-    """By the operator's own settings, and nothing of the history or of the tree is lost."""
     client = serve()
     commits = [changed(client, number) for number in range(CHANGES)]
     before = loose(repository)

@@ -32,8 +32,6 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass
 class Page(HTMLParser):
-    """What a page has: texts, links, and the fields of its first form."""
-
     def __init__(self, answer: Any) -> None:  # noqa: ANN401
         super().__init__()
         self.status = answer.status
@@ -123,7 +121,6 @@ def test_a_policy_has_a_page(client: Client) -> None:
 
 
 def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
-    """What was found is beside its field, and what was typed is kept."""
     form = get(client, WINDOW)
     for field, typed, said in (
         ("closes", "Xri <b>", "must be a moment"),
@@ -146,7 +143,6 @@ def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
 
 
 def test_a_window_is_previewed_and_saved(client: Client, git: Git) -> None:
-    """Nothing first, then one commit of the caller, with the reason as its message."""
     form = get(client, WINDOW)
     assert form.fields["opens"] == "Mon 08:00"
     fields = {**form.fields, "closes": "Fri 12:00", "reason": "Later on Fridays"}
@@ -201,7 +197,6 @@ def test_nothing_of_a_page_is_inline(client: Client) -> None:
 def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
     client: Client, git: Git
 ) -> None:
-    """The second of two who began alike sees what the first one did, and may go on from there."""
     form = get(client, WINDOW)
     first = {**form.fields, "opens": "Tue 06:00", "reason": "Tuesdays"}
     assert send(client, WINDOW, first).status == 303
@@ -219,7 +214,6 @@ def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
 
 
 def test_a_refusal_is_a_page(client: Client) -> None:
-    """With a way back; where a program asks for what is no page, it gets what programs read."""
     for target, status in (
         ("/ui/policies/flux-system/none", 404),
         (f"{PAGE}?cluster=none", 404),
@@ -279,7 +273,6 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
 
 
 def test_a_wrong_override_is_told_beside_its_field(client: Client, git: Git) -> None:
-    """Nothing is made, and what was typed is kept."""
     for field, changed in (
         ("reason", {"reason": ""}),
         ("for", {"for": ""}),
@@ -298,7 +291,6 @@ def test_a_wrong_override_is_told_beside_its_field(client: Client, git: Git) -> 
 
 
 def test_what_a_scope_does_not_allow_is_not_offered(serve: Serve) -> None:
-    """A reader finds no form, and none is shown or taken."""
     reader = serve(Caller("bob", Person("Bob", "bob@example.com"), frozenset({Scope.READ})))
     page = get(reader, PAGE)
     assert page.status == 200
@@ -316,7 +308,6 @@ def test_what_a_scope_does_not_allow_is_not_offered(serve: Serve) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 409, 500])
 def test_every_refusal_has_a_page(status: int) -> None:
-    """With the words of the problem, escaped, and what can be done about it."""
     found = [{"message": "is <b>wrong</b>", "file": "a.yaml", "line": 3, "field": {"path": "spec"}}]
     problem = Problem(HTTPStatus(status), "because <i>", found, {"Retry-After": "1"})
     response = rendering.refused(problem)
@@ -376,7 +367,6 @@ def test_a_policy_with_errors_has_a_page(client: Client, git: Git) -> None:
 def test_a_file_tells_policies_of_one_name_apart(
     serve: Serve, git: Git, repository: Path, commit: Commit
 ) -> None:
-    """The first page leads to each, and every link goes on with it."""
     commit({"clusters/copy.yaml": (repository / "clusters/week.yaml").read_text()})
     client = serve()
     links = [link for link in get(client, "/").links if "file=" in link]
@@ -392,7 +382,6 @@ def test_a_file_tells_policies_of_one_name_apart(
 
 
 def test_hidden_signs_are_shown_as_codes(client: Client, git: Git) -> None:
-    """Nobody is led astray by a text that runs backwards; what is typed stays what it is."""
     rewrite(client, git, "Thu 17:00}", 'Thu 17:00, description: "a\u202eb"}')
     page = get(client, PAGE)
     assert "\u202e" not in page.source
@@ -401,7 +390,6 @@ def test_hidden_signs_are_shown_as_codes(client: Client, git: Git) -> None:
 
 
 def test_an_error_of_one_cluster_is_told_on_the_page(client: Client, git: Git) -> None:
-    """The state of the others is known all the same."""
     rewrite(client, git, "opens: Tue 08:00", "opens: Xue")
     for target, is_wrong in (("", True), ("?cluster=north", False), ("?cluster=south", True)):
         page = get(client, f"{PAGE}{target}")
@@ -412,7 +400,6 @@ def test_an_error_of_one_cluster_is_told_on_the_page(client: Client, git: Git) -
 
 
 def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
-    """The first of them, and where the others are; a name is typed where a list would be long."""
     named = "".join(f"    plant-{number}: {{}}\n" for number in range(120))
     rewrite(client, git, "    north: {}\n", named)
     assert "71 more clusters" in get(client, PAGE).text
@@ -432,7 +419,6 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
 def test_what_is_proposed_is_not_said_to_be_saved(
     address: str, serve: Serve, git: Git, remote: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page leads to the pull request, if it has an address that a browser may follow."""
     assert remote.is_dir()
     monkeypatch.setattr(PullRequests, "open", lambda *_: address)
     client = serve(remote="origin", proposals=PullRequests(command="sh"))
@@ -450,7 +436,6 @@ def test_what_is_proposed_is_not_said_to_be_saved(
 
 @pytest.mark.parametrize("text", ["", "\0", "a\nb", "<b>", "%", "\u202e", "99999h", "x" * 600])
 def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
-    """Whatever is in its fields, and in the query, the answer is one that a person can read."""
     form = get(client, f"{PAGE}/window")
     kept = {"etag": form.fields["etag"], "reason": "Why", "state": "open"}
     names = ("name", "opens", "closes", "duration", "was-opens", "for", "until", "cluster")

@@ -89,7 +89,6 @@ ADMIN = caller(Scope.ADMIN)
 
 
 def fields(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the path of every field of a schema; `*` is any name."""
     below = dict(node.get("properties", {}))
     if isinstance(node.get("additionalProperties"), dict):
         below["*"] = node["additionalProperties"]
@@ -105,7 +104,6 @@ LEAVES = [path for path in EVERY if path not in MAPS]
 
 
 def change_of(path: tuple[str, ...]) -> dict[str, Any]:
-    """Return a merge patch that gives a field another value than it has, valid or not."""
     names = {"windows": "night", "freezes": "christmas", "overrides": "fix", "clusters": "north"}
     found: Any = "changed"
     for i in range(len(path) - 1, -1, -1):
@@ -137,7 +135,6 @@ IDENTITY = {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "name
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", [Scope.WRITE, Scope.READ, Scope.ADMIN])
 def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Git) -> None:
-    """Every field of the schema, for all clusters and for one, in a change and in a dry run."""
     client = serve(caller(scope))
     wrong: list[str] = []
     for path in sorted({*LEAVES, *NEW} - IDENTITY):
@@ -211,7 +208,6 @@ SPLIT = "x\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: evil}\n"
 
 
 def beyond_hours(text: str) -> Any:  # noqa: ANN401
-    """Return what PyYAML reads, as texts, without hours."""
     every = list(yaml.load_all(text.replace("overrides: null", ""), yaml.CBaseLoader))
     for each in every:
         for part in (each["spec"], *(each["spec"].get("clusters") or {}).values()):
@@ -255,7 +251,6 @@ def test_a_new_policy_takes_admin(serve: Serve, git: Git) -> None:
 
 
 def test_an_override_ends_within_a_year(serve: Serve) -> None:
-    """As far away as `for` may reach, and no further."""
     client = serve(ADMIN, at=datetime(2030, 12, 1, tzinfo=UTC))
     url, body = f"{PATH}/overrides", {"state": "open", "reason": "fix"}
     until = "2031-12-03"
@@ -291,7 +286,6 @@ TEXTS = (
     ids=["windows", "state", "clusters", "texts"],
 )
 def test_hours_are_changed_with_write(patch: dict[str, Any], serve: Serve, git: Git) -> None:
-    """And nothing else, as another reader of YAML has it."""
     done = serve(WRITER).patch(PATH, {"spec": patch})
     assert done.status == 200, done.body
     assert done.json()["written"]
@@ -336,7 +330,6 @@ def test_an_anchor_of_the_file_carries_nothing(
 
 
 def test_the_form_removes_no_more_than_hours(serve: Serve, git: Git) -> None:
-    """A window goes with its `cronJobs`: the form says what is missing."""
     client = serve(WRITER)
     page = html.unescape(client.ask("GET", f"/ui{PATH}/window?window=week").body.decode())
     sent = dict(re.findall(r'type="hidden" name="([^"]+)" value="("[^"]+"|[^"]*)"', page))

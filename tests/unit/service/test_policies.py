@@ -34,7 +34,6 @@ def test_a_file_that_cannot_be_read_is_named(
 
 
 def test_a_mapping_that_is_no_object_loses_no_policy(serve: Serve, commit: Commit) -> None:
-    """Beside a policy in its file, before it or behind it."""
     policy = DOUBTFUL.replace("*missing", "{}")
     others = ("values: {a: b}", "values:\n  a: b", "{a: b}", "{}", "metadata: {name: other}")
     for number, other in enumerate(others):
@@ -48,7 +47,6 @@ def test_a_mapping_that_is_no_object_loses_no_policy(serve: Serve, commit: Commi
 def test_what_others_commit_is_seen(
     serve: Serve, repository: Path, git: Git, commit: Commit
 ) -> None:
-    """Files that come, change, move and go, one by one and many at once, beside what is no file."""
     client = serve()
     text = (repository / "clusters/week.yaml").read_text()
 

@@ -69,7 +69,6 @@ def test_a_change_is_pushed(serve: Serve, git: Git, remote: Path) -> None:
 
 
 def test_what_the_remote_refuses_never_happened(serve: Serve, git: Git, remote: Path) -> None:
-    """The branch stays, and the next one is tried anew."""
     hook = remote / "hooks/pre-receive"
     hook.write_text("#!/bin/sh\necho no changes in December >&2\nexit 1\n")
     hook.chmod(0o755)
@@ -87,7 +86,6 @@ def test_what_the_remote_refuses_never_happened(serve: Serve, git: Git, remote: 
 def test_a_remote_that_moved_elsewhere_is_built_upon(
     serve: Serve, git: Git, remote: Path, other: Path
 ) -> None:
-    """The file itself is the same there: the change comes after theirs."""
     client = serve(remote="origin")
     theirs = push(other, "apps/new.yaml", "a: b\n")
     done = patch(client, "Fri 12:00")
@@ -100,7 +98,6 @@ def test_a_remote_that_moved_elsewhere_is_built_upon(
 def test_a_file_that_changed_at_the_remote_is_a_conflict(
     serve: Serve, git: Git, remote: Path, other: Path
 ) -> None:
-    """What they wrote is not lost, and is what is read next."""
     client = serve(remote="origin")
     text = (other / "clusters/week.yaml").read_text()
     theirs = push(other, "clusters/week.yaml", text.replace("Mon 08:00", "Mon 06:00"))
@@ -142,7 +139,6 @@ def test_what_comes_at_the_remote_is_taken_over(
 def test_a_pull_request_changes_nothing(
     serve: Serve, git: Git, remote: Path, tmp_path: Path
 ) -> None:
-    """It is proposed on a branch of its own, with the address that the program printed."""
     program = tmp_path / "propose"
     program.write_text('#!/bin/sh\necho "https://forge.test/1?$1"\n')
     program.chmod(0o755)
@@ -190,7 +186,6 @@ def test_a_pull_request_that_fails_leaves_no_branch(
 def test_a_key_is_known_of_what_was_proposed(
     serve: Serve, git: Git, remote: Path, tool: Callable[[str], Path]
 ) -> None:
-    """After a restart, too: one pull request, which is proposed until it is merged."""
     assert git
     body = {"state": "open", "for": "2h", "reason": "fix"}
     answers = []
@@ -212,14 +207,12 @@ def test_a_key_is_known_of_what_was_proposed(
 def test_a_forge_is_asked_for_a_pull_request(
     serve: Serve, git: Git, remote: Path, tmp_path: Path
 ) -> None:
-    """As GitHub and Gitea take it; what it answers is passed on, and its token is not."""
     assert git
     asked: list[tuple[str, str, Any]] = []
 
     def answer(
         what: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, dict[str, str], bytes]:
-        """Open a pull request, or refuse the second one."""
         asked.append((what, headers["Authorization"], json.loads(body)))
         said = b'{"html_url": "https://forge.test/acme/fleet/pulls/1"}'
         return 201 if len(asked) == 1 else 403, {}, said
@@ -241,7 +234,6 @@ def test_a_forge_is_asked_for_a_pull_request(
 
 
 def test_a_remote_that_cannot_be_reached_is_said(serve: Serve, git: Git, remote: Path) -> None:
-    """To who asks whether it is ready, and in a metric; it still answers, and so it is ready."""
     client = serve()
     assert "remote" not in client.ask("GET", "/readyz").json()
     assert b"remote" not in client.ask("GET", "/metrics").body

@@ -29,7 +29,6 @@ Serve = Any
 
 @pytest.fixture
 def render(repository: Path, git: Git) -> Render:
-    """Render with the command, as a person does, and commit it."""
     (repository / "clusters/apps.yaml").write_text(APPS)
 
     def run(output: str, *options: str) -> None:
@@ -87,7 +86,6 @@ def page(client: Client, query: str = "") -> str:
 def test_what_is_stale_or_unknown_is_said(
     serve: Serve, git: Git, render: Render, repository: Path, commit: Commit
 ) -> None:
-    """And never taken for current: by hand, the policy was changed, or what it was made of."""
     render("clusters/windows", "--resources", "clusters")
     client = serve(renew=rendered.renew)
     assert "rendered: unknown: not checked here" in page(client)
@@ -118,7 +116,6 @@ def test_what_is_stale_or_unknown_is_said(
 def test_who_moves_the_branch_meanwhile_has_it_rendered_anew(
     serve: Serve, git: Git, render: Render, repository: Path, tmp_path: Path
 ) -> None:
-    """The commit is made on top of theirs, and has what is rendered from it."""
     render("clusters/windows", "--resources", "clusters")
     git("clone", "--quiet", "--bare", str(repository), str(tmp_path / "remote.git"))
     git("remote", "add", "origin", str(tmp_path / "remote.git"))
@@ -156,10 +153,7 @@ def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git) -> None:
 def test_a_line_runs_nothing_else(
     serve: Serve, git: Git, render: Render, repository: Path, words: str | None
 ) -> None:
-    """It comes from the repository, which may be anybody's; nor is it passed over.
-
-    Without one nothing is written: whoever asked would take the window to be open.
-    """
+    """It comes from the repository, which may be anybody's."""
     render("clusters/windows")
     file = repository / "clusters/windows/kustomization.yaml"
     lines = file.read_text().splitlines()
@@ -222,7 +216,6 @@ def closing_early(repository: Path, commit: Commit) -> Callable[..., None]:
 
 
 def closes(client: Client, cluster: str) -> list[str]:
-    """Return when a cluster closes in a week, as the calendar says; `state` says the same."""
     target = f"{POLICY_PATH}/calendar?cluster={cluster}&from=2026-12-14"
     answer = client.ask("GET", target)
     assert answer.status == 200, answer.body
@@ -236,7 +229,6 @@ def closes(client: Client, cluster: str) -> list[str]:
 def test_each_cluster_has_its_own_targets(
     serve: Serve, closing_early: Callable[..., None], render: Render
 ) -> None:
-    """Where each was rendered with its own; for none in particular, it is not known which."""
     closing_early({"apps/north": "20m", "apps/south": "50m"})
     render("fleet", "--all-clusters", "--resources", "apps/{cluster}")
     client = serve(renew=rendered.renew)
@@ -280,7 +272,6 @@ def test_hours_that_nobody_knows_are_not_said(
 def test_a_target_that_another_policy_gates_is_given_up(
     serve: Serve, commit: Commit, repository: Path
 ) -> None:
-    """Nothing has to be released of it, on the clusters where that policy gates it."""
     policy = (repository / "clusters/week.yaml").read_text()
     other = policy.partition("---")[0].replace("name: week", "name: other")
     other, place = other.replace("[apps]", "[infra]"), "clusters/other.yaml"

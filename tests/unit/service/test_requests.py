@@ -74,7 +74,6 @@ BODIES = [b"{}", b"", b"<html>", b"[" * 9999, b'["a"]', b"\xff"]
 def test_an_answer_of_another_kind_is_no_answer(
     ask: Ask, status: int, body: bytes, tmp_path: Path
 ) -> None:
-    """Asked once, whatever it is; no connection is left open behind it."""
     # What there is by now is left out: to go through all of it takes longer than the test.
     gc.freeze()
     with server(status, {"Retry-After": "0"}, body) as (address, asked):

@@ -20,8 +20,6 @@ EVENING = datetime(2026, 11, 25, 1, 30, 20, tzinfo=UTC)
 
 @pytest.fixture
 def zoned(commit: Callable[..., str], serve: Serve) -> Callable[..., Client]:
-    """Serve a policy of twelve clusters in twelve time zones."""
-
     def start(text: str = POLICY) -> Client:
         commit({"clusters/week.yaml": text})
         return serve(at=EVENING)
@@ -38,7 +36,6 @@ def page(client: Client, target: str) -> str:
 
 @pytest.mark.parametrize("cluster", mostly_slow(ZONES, every=6))
 def test_pages_of_a_cluster_are_of_its_zone(cluster: str, zoned: Zoned) -> None:
-    """No other zone is named on them, and days begin where it is."""
     client = zoned()
     others = {zone for zone in ZONES.values() if zone != ZONES[cluster]}
     for target in ("?", "/window?window=week&", "/window?"):
@@ -52,7 +49,6 @@ def test_pages_of_a_cluster_are_of_its_zone(cluster: str, zoned: Zoned) -> None:
 
 
 def test_a_page_is_of_its_cluster_or_of_all(zoned: Zoned) -> None:
-    """Its rules are those that its forms change; its overrides end on its own clock."""
     times = "state: Open, starts: 2026-11-24T00:00, ends: 2026-11-30T18:00"
     own = f"overrides: {{%s: {{{times}, reason: %s}}}}"
     only = "windows: {only: {opens: Sun 01:00, duration: 1h}}"

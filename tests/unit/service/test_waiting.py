@@ -30,8 +30,6 @@ SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {
 
 @pytest.fixture
 def flux(commit: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """The repository of two clusters, as Flux reads it; what commits another file at a time."""
-
     def made(at: str, path: str, text: str, message: str) -> str:
         monkeypatch.setenv("GIT_COMMITTER_DATE", at)
         return commit({path: text}, message)
@@ -54,7 +52,6 @@ def subjects(commits: list[dict[str, str]]) -> list[str]:
 
 
 def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str]) -> None:
-    """By the commits of the branch, the newest first; of the targets nobody looks for it."""
     old = flux("2026-12-10T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "At the edge")
     flux("2026-12-10T16:00:01Z", "apps/settings.yaml", f"{SETTINGS}# 2\n", "One")
     new = flux("2026-12-11T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 3\n", "Two")
@@ -72,7 +69,6 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
 def test_a_merge_came_when_it_was_merged(
     serve: Serve, flux: Callable[..., str], git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was written before the window closed and merged behind it waits."""
     git("branch", "before")
     flux("2026-12-09T10:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Written early")
     git("branch", "topic")
@@ -102,7 +98,6 @@ def test_a_policy_that_is_closed_for_good_has_no_edge(
 def test_more_commits_than_are_looked_at_are_said_to_be_more(
     serve: Serve, git: Git, repository: Path, tool: Callable[[str], Path]
 ) -> None:
-    """Nothing is counted that was not seen."""
     lines = ["feature done", "commit refs/heads/main", "committer A <a@b> 1765000000 +0000"]
     lines += ["data 1", "0", "from refs/heads/main^0"]
     for number in range(waiting.MOST_COMMITS):
@@ -145,7 +140,6 @@ def test_a_history_that_begins_later_is_not_counted(serve: Serve, git: Git) -> N
 
 @pytest.mark.slow
 def test_what_the_targets_take_is_found_and_shown(serve: Serve, flux: Callable[..., str]) -> None:
-    """At once what came; what the targets take of it where it is asked for. Texts stay texts."""
     flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", SCRIPT)
     flux("2026-12-11T09:00Z", "other/settings.yaml", f"{SETTINGS}# 1\n", "Of others")
     client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
@@ -177,7 +171,6 @@ def test_what_the_targets_take_is_found_and_shown(serve: Serve, flux: Callable[.
 
 
 def test_where_nothing_is_known_or_came_it_is_said(serve: Serve, flux: Callable[..., str]) -> None:
-    """And that nobody has asked a cluster; a glob that leads nowhere is no repository."""
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "<p>No commits to" in page
     assert "those before is unknown: no cluster was asked" in page
@@ -199,7 +192,6 @@ def test_where_nothing_is_known_or_came_it_is_said(serve: Serve, flux: Callable[
 def test_one_is_worked_out_at_a_time(
     serve: Serve, flux: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asks meanwhile is told to ask later, and holds up nobody."""
     flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
     client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
     monkeypatch.setattr(waiting, "_PATIENCE", 0.01)

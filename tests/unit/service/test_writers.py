@@ -20,7 +20,6 @@ Git = Callable[..., str]
 
 @pytest.mark.slow
 def test_twenty_writers_and_two_services(serve: Serve, git: Git, commit: Commit) -> None:
-    """Each change is one commit, made of the version that its caller had read."""
     commit({f"other-{number}.yaml": f"a: {number}\n" for number in range(30)})
     services = [serve(), serve()]
     over = threading.Event()
@@ -31,7 +30,6 @@ def test_twenty_writers_and_two_services(serve: Serve, git: Git, commit: Commit)
                 service.windows.poll()
 
     def write(number: int) -> list[str]:
-        """Change the policy twice, and read it again whenever somebody else was faster."""
         client = services[number % 2]
         accepted: list[str] = []
         while len(accepted) < 2:
@@ -63,7 +61,6 @@ def test_twenty_writers_and_two_services(serve: Serve, git: Git, commit: Commit)
 
 
 def test_a_key_is_one_change(serve: Serve, git: Git) -> None:
-    """Asked again, after a restart too, it is answered again and not made again."""
     body = {"state": "open", "for": "2h", "reason": "fix"}
     first = serve().ask("POST", f"{POLICY}/overrides", body, idempotency_key="k1")
     assert first.status == 201
@@ -79,7 +76,6 @@ def test_a_key_is_one_change(serve: Serve, git: Git) -> None:
 
 
 def meanwhile(client: Client, do: Callable[[], object], monkeypatch: Patch) -> None:
-    """Have something done once between the check of a change and its commit."""
     own, left = client.windows.branch.commit, [do]
 
     def committed(*arguments: object) -> Any:  # noqa: ANN401 - what it returns
@@ -94,7 +90,6 @@ def meanwhile(client: Client, do: Callable[[], object], monkeypatch: Patch) -> N
 def test_a_commit_that_comes_while_a_change_is_checked_is_kept(  # noqa: PLR0913, PLR0917
     way: str, serve: Serve, git: Git, repository: Path, commit: Commit, monkeypatch: Patch
 ) -> None:
-    """Whoever commits with Git meanwhile, of the same file: the change is refused, as it is old."""
     client = serve()
     file = repository / ("flux-system-other.yaml" if way == "create" else "clusters/week.yaml")
     theirs = "# Theirs.\n"
