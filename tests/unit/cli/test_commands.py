@@ -100,10 +100,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ("calendar policy.yaml --days 0", "argument --days"),
         ("calendar policy.yaml --days 9999", "argument --days"),
         ("install", "required: --plugin-home"),
-        (
-            "check resources",
-            "resources: is a directory, not a policy; `krm-windows check",
-        ),
+        ("check resources", "resources: is a directory, not a policy; `krm-windows check"),
         ("render policy.yaml --output-dir o --diff", "--diff needs --check"),
         ("state policy.yaml --timeout 2h", "--timeout needs --wait"),
         ("state policy.yaml --wait open --at 2026-12-16", "cannot be used with --at"),

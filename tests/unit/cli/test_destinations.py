@@ -284,10 +284,7 @@ def test_inputs_may_be_pipes(here: Path) -> None:
 
 @pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
 def test_a_full_disk_is_said_in_one_line(
-    here: Path,
-    argv: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    here: Path, argv: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`fchmod` stands for what is done with an open file, of which an error has no name."""
     out = here / "room/out"

@@ -336,8 +336,7 @@ metadata: {name: db, namespace: flux-system}
 spec: {chart: {spec: {chart: db, version: 1.0.0}}}
 """
 RELEASED = POLICY.replace(
-    "- kind: Kustomization\n    names: [apps]",
-    "- kind: HelmRelease\n    names: [db]",
+    "- kind: Kustomization\n    names: [apps]", "- kind: HelmRelease\n    names: [db]"
 )
 
 

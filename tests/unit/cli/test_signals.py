@@ -57,11 +57,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("call", COMMANDS)
 def test_a_signal_leaves_no_temporary_directory(
-    call: str,
-    number: signal.Signals,
-    fleet: Path,
-    tmp_path: Path,
-    tool: Callable[[str], Path],
+    call: str, number: signal.Signals, fleet: Path, tmp_path: Path, tool: Callable[[str], Path]
 ) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()

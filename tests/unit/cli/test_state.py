@@ -44,11 +44,7 @@ class Hands:
     [(WEDNESDAY, "closed", THURSDAY), (THURSDAY + timedelta(seconds=59.5), "open", MONDAY)],
 )
 def test_a_wait_ends_at_the_edge(
-    begins: datetime,
-    until: str,
-    ends: datetime,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    begins: datetime, until: str, ends: datetime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hands = Hands(begins)
     assert hands.wait(tmp_path, until) == 0

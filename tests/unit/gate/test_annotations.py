@@ -39,10 +39,7 @@ APPS = kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
 ALWAYS = SHUT._replace(outside_windows="Open")
 MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
-OURS, THEIRS = (
-    annotation("flux-system/p"),
-    annotation("flux-system/q"),
-)
+OURS, THEIRS = (annotation("flux-system/p"), annotation("flux-system/q"))
 APPLIED: Json = {"lastAppliedRevision": "1"}
 RunOnce = Callable[..., bool]
 FLUX, GATE = "kustomize-controller", "krm-windows"

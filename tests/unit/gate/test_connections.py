@@ -13,18 +13,7 @@ from time import monotonic, sleep
 
 import pytest
 import zoned
-from api_server import (
-    Api,
-    Fault,
-    Handler,
-    busy,
-    dropped,
-    ended,
-    followed,
-    kustomization,
-    left,
-    raw,
-)
+from api_server import Api, Fault, Handler, busy, dropped, ended, followed, kustomization, left, raw
 from effort import mostly_slow
 
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
@@ -113,8 +102,7 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
         wait_for_the_end(api)
         if method == "patch":
             cluster.patch(
-                APPS,
-                {"metadata": {"resourceVersion": observed.version}, "spec": {"suspend": True}},
+                APPS, {"metadata": {"resourceVersion": observed.version}, "spec": {"suspend": True}}
             )
     assert api.connections == 3  # two were closed, and the patch's was kept
     assert len(api.asked) == 4

@@ -209,10 +209,7 @@ class World:
         return TIMES[self.runs]
 
     def run(
-        self,
-        time: datetime,
-        timetable: Timetable = POLICY,
-        part: ModuleType | None = pending,
+        self, time: datetime, timetable: Timetable = POLICY, part: ModuleType | None = pending
     ) -> None:
         timetable = timetable._replace(targets=(self.target,))
         was_closed, hooked = dig(self.live, "spec", "suspend"), self.jobs

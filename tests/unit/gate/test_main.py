@@ -44,10 +44,7 @@ class Program:
         (self.files / "timetable.json").write_text(text)
 
     def __call__(
-        self,
-        *flags: str,
-        patience: float = 0.0,
-        **given: Callable[..., object],
+        self, *flags: str, patience: float = 0.0, **given: Callable[..., object]
     ) -> tuple[int, list[dict[str, object]]]:
         arguments = ["gate", "--account", str(self._account), *flags]
         self._monkeypatch.setattr(sys, "argv", arguments)
@@ -105,8 +102,7 @@ def test_what_is_left_to_the_next_run(
 
 
 @pytest.mark.parametrize(
-    ("instant", "is_open"),
-    [("2026-11-20T12:59:59+01:00", True), ("2026-11-20T12:00:00Z", False)],
+    ("instant", "is_open"), [("2026-11-20T12:59:59+01:00", True), ("2026-11-20T12:00:00Z", False)]
 )
 def test_it_decides_for_an_instant(api: Api, gate: Program, instant: str, *, is_open: bool) -> None:
     gate.put(MORNING)

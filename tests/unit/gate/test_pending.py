@@ -10,15 +10,7 @@ from time import sleep
 
 import pytest
 from api_server import Api, Fault, Json, closed_by, managed, said, status
-from hook_runs import (
-    BOTH,
-    HOUR,
-    NOON,
-    OURS,
-    POLICY,
-    Lab,
-    file,
-)
+from hook_runs import BOTH, HOUR, NOON, OURS, POLICY, Lab, file
 
 from krm_windows.gate import pending
 from krm_windows.gate.annotations import HOLD
@@ -97,11 +89,7 @@ class Flux(Lab):
         snapshot = {"status": "deployed", "chartVersion": version}
         if digest:
             snapshot["ociDigest"] = digest
-        found: Json = {
-            "conditions": [READY],
-            "history": [snapshot],
-            "helmChart": chart,
-        }
+        found: Json = {"conditions": [READY], "history": [snapshot], "helmChart": chart}
         metadata: Json = {
             "name": "app",
             "namespace": "flux-system",

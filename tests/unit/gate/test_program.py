@@ -280,11 +280,7 @@ def in_a_conflict(clock: Clock) -> Fault:
     ids=["while reading", "in a conflict", "while writing"],
 )
 def test_the_edge_passes(
-    api: Api,
-    run_once: RunOnce,
-    method: str,
-    fault: Callable[[Clock], Fault],
-    written: list[object],
+    api: Api, run_once: RunOnce, method: str, fault: Callable[[Clock], Fault], written: list[object]
 ) -> None:
     """What is written as the window ends is closed again at once."""
     run_once(SHUT)

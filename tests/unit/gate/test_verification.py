@@ -10,17 +10,7 @@ from time import sleep
 
 import pytest
 from api_server import Api, Json, path_of, status
-from hook_runs import (
-    BOTH,
-    BY_HAND,
-    HOUR,
-    NOON,
-    OURS,
-    POLICY,
-    Lab,
-    file,
-    until,
-)
+from hook_runs import BOTH, BY_HAND, HOUR, NOON, OURS, POLICY, Lab, file, until
 
 from krm_windows.gate import verification
 from krm_windows.gate.objects import dig

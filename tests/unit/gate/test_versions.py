@@ -125,10 +125,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     policy = (EARLIER / "policy.yaml").read_text()
     actuator = f"\n  actuator: {{program: Image, image: 'i@sha256:{'0' * 64}'}}\n  clusters:"
-    for version, text in (
-        ("today", policy),
-        ("image", policy.replace("\n  clusters:", actuator)),
-    ):
+    for version, text in (("today", policy), ("image", policy.replace("\n  clusters:", actuator))):
         written = folder / f"{version}.yaml"
         written.write_text(text)
         rendered = folder / "rendered" / version
