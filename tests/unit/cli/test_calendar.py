@@ -125,17 +125,6 @@ def test_text_fits_the_terminal(name: str, width: int, day: int) -> None:
     assert begins < lines[at].index("^") < begins + 13
 
 
-def test_a_picture_is_as_wide_as_is_asked_for(
-    policy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    days = ("--from", "2026-12-14")
-    assert '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 ' in printed(
-        capsys, "calendar", policy, *days, "-o", "svg", "--width", "400"
-    )
-    assert main(["calendar", policy, *days, "--width", "400"]) == 2
-    assert "--width needs `-o svg`" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("committed", [None, False, True])
 def test_state_says_from_where_it_is_known(
     policy: str, capsys: pytest.CaptureFixture[str], *, committed: bool | None

@@ -118,20 +118,6 @@ def test_a_stream_has_no_file(
     assert "file=" not in out
 
 
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        (("--years", "0"), "must be a number of years from 1 to 20, got '0'"),
-        (("--max-closed", "-1"), "must be a number of days from 1 to 99999, got '-1'"),
-    ],
-)
-def test_wrong_arguments(
-    argument: tuple[str, str], message: str, policy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check", policy, f"{argument[0]}={argument[1]}"]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_clusters_that_have_it_alike_are_one_report(
     policy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,17 +59,6 @@ def test_one_line_changes_and_the_hours_are_shown(
     assert policy.read_text() == POLICY.replace("closes: Thu 17:00", 'closes: "Fri 12:00"')
 
 
-def test_nothing_is_written_where_the_result_is_wrong(
-    policy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["set", str(policy), "--patch", WRONG]) == 1
-    shown = capsys.readouterr()
-    assert "spec.windows.week.closes" in shown.err
-    assert "(moment-syntax)" in shown.err
-    assert "not written because of the errors above" in shown.out
-    assert policy.read_text() == POLICY
-
-
 THERE = '{"spec": {"windows": {"week": {"opens": "Mon 08:00"}}}}'
 
 
@@ -107,6 +96,7 @@ def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--patch", WRONG], "(moment-syntax)"),
         (["--patch", "[]"], "a patch must be a JSON object"),
         (["--patch", "{"], "--patch:2:1: [error]"),
         (["--patch", "@nothing.json"], "nothing.json"),

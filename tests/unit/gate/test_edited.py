@@ -343,10 +343,7 @@ def test_what_is_noted(kind: str) -> None:
     assert json.loads(str(annotations[OURS]))["generation"] == 2
     story(world, "opens")
     assert OURS not in dict_of(dig(world.live, "metadata", "annotations"))
-
-
-@KINDS
-def test_without_only_if_nothing_is_noted(kind: str) -> None:
+    # Without `onlyIf` nothing is.
     world = World(kind)
     world.run(TIMES[0], part=None)
     annotations = dict_of(dig(world.live, "metadata", "annotations"))

@@ -85,10 +85,9 @@ def _eleven() -> datetime:
 
 
 def state(api: Api, name: str) -> tuple[object, set[str]]:
-    annotations = dig(api.object(name), "metadata", "annotations")
-    return dig(api.object(name), "spec", "suspend"), set(annotations) if isinstance(
-        annotations, dict
-    ) else set()
+    notes = dig(api.object(name), "metadata", "annotations")
+    suspended = dig(api.object(name), "spec", "suspend")
+    return suspended, set(notes) if isinstance(notes, dict) else set()
 
 
 def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
