@@ -106,6 +106,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ("render policy.yaml --output-dir o --cluster a --all-clusters", "cannot be used together"),
         ("check policy.yaml --cluster a --all-clusters", "not allowed with"),
         ("check --repo . --cluster a", "need a POLICY"),
+        ("check --repo . --all-clusters", "need a POLICY"),
         ("check", "needs either a POLICY or --repo DIR"),
         ("check --repo . --jobs 0", "must be a number of builds"),
         ("check --repo . --source apps", "'apps' must be a source such as flux-system=."),

@@ -142,6 +142,7 @@ def test_a_hold_of_an_open_target(api: Api, run_once: RunOnce, policy: Timetable
         closed_by("flux-system/p", since="yesterday"),
         closed_by("flux-system/p", until={}),
         closed_by("flux-system/p", since="2026-11-20T08:00:00Z", until="2026-11-20T08:00:00Z"),
+        closed_by("flux-system/p", since="2026-11-20T08:00:00Z", until="2020-01-01T00:00:00Z"),
         closed_by("flux-system/p", since="2026-11-20T11:11:00Z"),
         closed_by("flux-system/p", since="9999-12-31T23:59:59-23:59"),
         closed_by("flux-system/p\ud800"),
