@@ -1,7 +1,4 @@
-"""Calls of the function as an orchestrator makes them.
-
-In this process where only bytes matter, else as a program.
-"""
+"""Calls of the function as an orchestrator makes them, in this process or as a program."""
 
 import difflib
 import os

@@ -1,7 +1,4 @@
-"""A small API server for a real kubectl.
-
-Discovery, objects by path, lists by label, merge patches, refusals.
-"""
+"""A small API server for a real kubectl: discovery, objects, lists by label, merge patches."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Whatever shape is at whatever place of the API.
-
-Loading says what is wrong, and raises nothing; the JSON Schema says the same, as far as it can.
-"""
+"""Whatever is at whatever place of the API: loading and schema say what is wrong with it."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,4 @@
-"""The files by which others take krm-windows up.
-
-Renovate, the forge's own forms and workflows: each is read by what it is for, or as it
-would be read there.
-"""
+"""The files by which others take krm-windows up, read by what each of them is for."""
 
 import json
 import re

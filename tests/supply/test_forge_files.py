@@ -1,8 +1,4 @@
-"""What the forges' own schemas, and the linters for their files, say of ours.
-
-Workflows, the action, the component, the forms of issues, the presets: each of them is only run
-where none of our tests is, so everything that can be known before is asked for here.
-"""
+"""What the forges' schemas and linters say of files that are only run where no test of ours is."""
 
 import json
 import subprocess

@@ -1,7 +1,4 @@
-"""Edges that act beside clock changes.
-
-What the CronJob controller does to them is what the build refuses.
-"""
+"""What the CronJob controller does to edges beside clock changes is what the build refuses."""
 
 import json
 from datetime import UTC, datetime

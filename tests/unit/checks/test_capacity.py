@@ -1,7 +1,4 @@
-"""What would be refused for its size is computed by the build.
-
-With the limit, the bytes, and what to do.
-"""
+"""What would be refused for its size is computed by the build, with the limit and the bytes."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""Whatever lies between the rendered windows and the cluster, wherever it is written.
-
-Each thing that keeps windows away or changes them is said at its own line, and nothing is said of
-what leaves them as they are.
-"""
+"""Whatever lies between the rendered windows and the cluster is said at its own line."""
 
 import json
 from collections.abc import Callable

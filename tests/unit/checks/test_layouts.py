@@ -1,7 +1,4 @@
-"""Repositories laid out as public ones are, with a policy that is right.
-
-Nothing is found, and all of it is seen.
-"""
+"""Repositories laid out as public ones are: of a right policy all is seen, and nothing found."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""What is judged of the rights that come with policies of a repository.
-
-Tenants, accounts, and what holds them.
-"""
+"""What is judged of the rights, tenants and accounts that come with policies of a repository."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -145,7 +145,6 @@ def unname(items: list[Item]) -> None:
 )
 def test_a_layer_above(layer: Layer, rules: set[str]) -> None:
     items = built()
-    """What would not work in the cluster is found in the stream, and nothing else is."""
     layer(items)
     assert found(items) == rules
 
@@ -215,7 +214,6 @@ def test_another_policy_than_the_one_that_was_built() -> None:
 
 def test_where_the_rights_went() -> None:
     items = built()
-    """The message says what is missing, and that a layer above may have moved it."""
     move("edge")(items)
     stream = [KubeObject.from_value(item) for item in items]
     said = [

@@ -1,7 +1,4 @@
-"""Calendars that the packages stumble over are no calendars.
-
-A fault of ours is not taken for one.
-"""
+"""Calendars that the packages stumble over are none, and a fault of ours is not one of those."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""What the tests of this room start from.
-
-Trees written from texts by their paths, and what follows from them.
-"""
+"""Trees written from texts by their paths, and what follows from them."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""What is built is what kustomize builds, once, from nothing but its files.
-
-These are the files that the build was given.
-"""
+"""What is built is what kustomize builds, once, from nothing but the files that it was given."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""A build is given every file that it reads.
-
-Nothing that would have to be fetched or lies outside.
-"""
+"""A build is given every file that it reads, and nothing that lies outside or is fetched."""
 
 import pytest
 from flux_texts import Write, config_map, policy

@@ -1,7 +1,4 @@
-"""A policy is known by what was rendered from it, or by its file.
-
-Or by its place among the plugins.
-"""
+"""A policy is known by what was rendered from it, its file, or its place among the plugins."""
 
 import pytest
 from flux_texts import Followed, Write, config_map, kustomization, policy

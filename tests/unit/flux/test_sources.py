@@ -1,7 +1,4 @@
-"""Which sources are this repository.
-
-Those of the cluster's sync, of its address, and those that are given.
-"""
+"""Which sources are this repository: the cluster's sync, its address, and those given."""
 
 from pathlib import Path
 

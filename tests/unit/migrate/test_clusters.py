@@ -1,7 +1,4 @@
-"""Which clusters a repository has, and which of them have windows.
-
-Those to which CronJobs are really delivered.
-"""
+"""Which clusters a repository has, and to which of them CronJobs are really delivered."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""The forms in which guides and repositories write such windows.
-
-Each is migrated right, or named as not read.
-"""
+"""The forms of guides and repositories: each is migrated right, or named as not read."""
 
 import pytest
 import yaml

@@ -1,7 +1,4 @@
-"""Every rule of a migration has a repository that breaks it, and one that nearly does.
-
-They are files by path.
-"""
+"""Every rule of a migration has a repository that breaks it, and one that nearly does."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""How long a target may go on after it is suspended.
-
-That is what `closesEarly: auto` stands for.
-"""
+"""How long a target may go on after it is suspended: what `closesEarly: auto` stands for."""
 
 from datetime import timedelta
 

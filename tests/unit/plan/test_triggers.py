@@ -1,7 +1,4 @@
-"""Every edge of a timetable has a schedule that fires at it.
-
-A CronJob's words and names say what it is for.
-"""
+"""Every edge of a timetable has a schedule that fires at it, and words that say what it is for."""
 
 from datetime import UTC, datetime, time, timedelta
 

@@ -1,7 +1,4 @@
-"""How much a policy may hold: at most so many entries.
-
-Reported with field, number and fix before any of them is read.
-"""
+"""How much a policy may hold: too many entries are reported before any of them is read."""
 
 import pytest
 from calls import broken, loaded

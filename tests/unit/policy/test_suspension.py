@@ -1,7 +1,4 @@
-"""Whether true in a field stops reconciliation.
-
-Closing writes true, so what it means must be beyond doubt.
-"""
+"""What true in a field means to reconciliation must be beyond doubt: closing writes true."""
 
 import pytest
 from calls import loaded, spec

@@ -1,7 +1,4 @@
-"""The controller model against the answers of robfig/cron v3, and its faults.
-
-And against croniter where the two agree.
-"""
+"""The controller model against robfig/cron v3 and its faults, and against croniter."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -63,16 +63,6 @@ def test_neighbours_of_a_moment(recurrence: Recurrence, wall: str, before: str, 
     assert (recurrence.at_or_before(at), recurrence.after(at)) == (earlier, later)
 
 
-def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
-    recurrence = Recurrence(minutes=frozenset({0, 20, 40}), hours=frozenset({5, 6, 7}))
-    minutes = [datetime(2026, 3, 1) + timedelta(minutes=count) for count in range(2 * 1440)]
-    moments = [minute for minute in minutes if minute.hour in {5, 6, 7} and minute.minute % 20 == 0]
-    for minute in minutes[1440 : -1440 + 240]:
-        before = max(moment for moment in moments if moment <= minute)
-        after = min(moment for moment in moments if moment > minute)
-        assert (recurrence.at_or_before(minute), recurrence.after(minute)) == (before, after)
-
-
 NEVER = Recurrence(days=frozenset({31}), months=frozenset({2}))
 EMPTY = [
     Recurrence(**{field: frozenset()})

@@ -171,12 +171,6 @@ def test_precedence(timetable: Timetable, later: int, said: str) -> None:
     assert list(decision.rules) == ([] if "no window" in said else named)
 
 
-def test_a_freeze_cuts_a_window() -> None:
-    freeze = Rule(Kind.FREEZE, "day", NOV_17, NOV_17 + DAY)
-    found = open_intervals(BERLIN._replace(freezes=(freeze,)), NOV_16, 6)
-    assert found == ["16 08:00-17 00:00", "18 00:00-19 17:00"]
-
-
 def overridden(rules: tuple[Rule, ...], day: int, hour: int) -> Timetable:
     begins = datetime(2026, 11, day, hour)
     override = OVERRIDE._replace(begins=begins, ends=begins + 20 * MINUTE)

@@ -1,7 +1,4 @@
-"""A tree gives what lies in it.
-
-Nothing that a link leads to outside, that is hidden, or that is no file.
-"""
+"""A tree gives what lies in it: nothing outside, nothing hidden, nothing but files."""
 
 import os
 import socket

@@ -1,7 +1,4 @@
-"""What a repository was is read as git has it.
-
-Whatever its attributes, filters and hooks would make of it.
-"""
+"""What a repository was is read as git has it, whatever its attributes, filters and hooks."""
 
 import sys
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""A repository that means harm.
-
-Nothing of it runs, nothing is fetched, and nothing is written outside.
-"""
+"""Of a repository that means harm nothing runs, and nothing is fetched or written outside."""
 
 import os
 import socket

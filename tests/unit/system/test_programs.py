@@ -1,7 +1,4 @@
-"""Programs that are started with what they are given and nothing else.
-
-They are ended when they take too much.
-"""
+"""Programs get what they are given and nothing else, and are ended when they take too much."""
 
 import json
 import os

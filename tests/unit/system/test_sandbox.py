@@ -1,7 +1,4 @@
-"""A sandbox: whatever runs in it can open what it was given, and nothing else.
-
-It can reach nobody.
-"""
+"""Whatever runs in a sandbox opens what it was given and nothing else, and reaches nobody."""
 
 import os
 import subprocess

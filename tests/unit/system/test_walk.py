@@ -1,7 +1,4 @@
-"""Walks through directories: what a glob finds.
-
-Links lead nowhere, and there is an end.
-"""
+"""Walks through directories: what a glob finds, without following links, and with an end."""
 
 import glob
 import os
