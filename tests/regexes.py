@@ -278,3 +278,20 @@ def is_linear(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -
     may_fail = not searches or (len(tree) and tree[-1][0] in (c.AT, c.ASSERT, c.ASSERT_NOT))
     done = frozenset() if may_fail else frozenset(number for number, _ in body.last)
     return not automaton.unbounded_look and automaton.is_linear(done)
+
+
+def is_misread(pattern: re.Pattern[Any]) -> bool:
+    """Whether a group keeps what it matched, which Python before 3.11.5 gets wrong (gh-106052)."""
+    return _keeps_groups(parser.parse(pattern.pattern, pattern.flags))
+
+
+def _keeps_groups(parsed: Parsed) -> bool:
+    # One character after the other (`a*+`) is right in all.
+    if isinstance(parsed, tuple) and parsed and parsed[0] is c.POSSESSIVE_REPEAT:
+        *_, inside = parsed[1]
+        if len(inside) != 1 or inside[0][0] not in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN):
+            return True
+    if isinstance(parsed, tuple) and parsed and parsed[0] is c.ATOMIC_GROUP:
+        return True
+    inner = parsed if isinstance(parsed, tuple | list | parser.SubPattern) else ()
+    return any(map(_keeps_groups, inner))

@@ -10,11 +10,13 @@ from os import environ, execv
 from pathlib import Path
 from sys import executable, orig_argv
 from time import monotonic, sleep
+from typing import Any
 
 from krm_windows.gate import clocks
 from krm_windows.gate.annotations import read_instant
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.run import FILES, Gate, log, words_of
+from krm_windows.gate.target import Action, Change, due_change
 from krm_windows.gate.timetable import Decision, load, salvage
 
 _AWAITED = timedelta(seconds=60)  # before a change: a run that begins so late waits for it
@@ -50,7 +52,8 @@ def main(
         except Exception as error:  # noqa: BLE001 - nothing around a run keeps it from closing
             gate.log(error=words_of(error))
         if not gate.decides(gate.now()).open:
-            gate.run(cluster, allow_missing=options.allow_missing)
+            closing = replace(gate, due_change=_only_closing)
+            closing.run(cluster, allow_missing=options.allow_missing)
         return False
 
     done = once()
@@ -74,6 +77,12 @@ def _with_parts(names: Sequence[str]) -> Callable[..., bool]:
     hooks, events = parts.pop("hooks", None), parts.pop("events", None)
     run = partial(hooks.run, **parts) if hooks else Gate.run
     return partial(events.run, around=run) if events else run
+
+
+def _only_closing(*given: Any) -> Change:  # noqa: ANN401 - as `due_change` has them
+    """Say what is due but for opening, as a window may begin meanwhile."""
+    change = due_change(*given)
+    return Change({}) if change.action is Action.OPENED else change
 
 
 def _options() -> Namespace:

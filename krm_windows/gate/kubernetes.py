@@ -122,7 +122,7 @@ class Cluster:
         path = f"{target.namespace}/{target.resource}/{target.name}{query}"
         live = self.ask(method, f"/apis/{group}/{version}/namespaces/{path}", body)
         for key, wanted in (("name", target.name), ("namespace", target.namespace)):
-            if dig(live, "metadata", key) not in (None, wanted):  # a proxy may mix up answers
+            if dig(live, "metadata", key) != wanted:  # a proxy may mix up answers
                 raise ApiError(f"another object than {target} was answered")
         return live
 

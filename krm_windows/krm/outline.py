@@ -21,10 +21,10 @@ Span: TypeAlias = tuple[int, int]
 
 # A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for
 # each line.
-_TRIVIA = rb"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+"
+_TRIVIA = rb"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*"
 # What may be above the first field: a byte order mark, directives, comments, a marker.
 _HEAD = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:%%[^\n]*+\n)*+%b(?:---[ \t]*+(?:#[^\n]*+)?\r?\n%b)?" % (_TRIVIA, _TRIVIA)
+    rb"(?:\xef\xbb\xbf)?(?:%%[^\n]*+\n)*%b(?:---[ \t]*+(?:#[^\n]*+)?\r?\n%b)?" % (_TRIVIA, _TRIVIA)
 )
 # The break before a line at column 0 that is neither a comment nor an entry of a list.
 _LINE = re.compile(rb"\n(?=[^ \n\r#-]|-[^ \t\r\n])")

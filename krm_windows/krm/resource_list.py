@@ -19,7 +19,7 @@ EMPTY = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 
 # A field such as `kind: ResourceList`: what has quotes or a tag is read by libyaml.
 _WORD = re.compile(
-    rb"[ \t]*([A-Za-z][\w./-]*)[ \t]*+(?:#[^\n]*+)?(?:\r?\n(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+)?\Z"
+    rb"[ \t]*([A-Za-z][\w./-]*)[ \t]*+(?:#[^\n]*+)?(?:\r?\n(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*)?\Z"
 )
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import pytest
-from regexes import is_linear
+from regexes import is_linear, is_misread
 
 import krm_windows
 from krm_windows.krm import outline
@@ -80,6 +80,14 @@ def test_a_pattern_is_linear() -> None:
     for pattern, places in compiled().items():
         is_searched = any(searches(*place) for place in places)
         assert is_linear(pattern, searches=is_searched), places
+
+
+def test_no_pattern_is_misread_by_an_older_python() -> None:
+    """Debian 12 has 3.11.2, which lost all items of a ResourceList."""
+    assert [places for pattern, places in compiled().items() if is_misread(pattern)] == []
+    for text in ("(?:ab?c)*+d", "(?>ab?)c", "((?:a|bc)++c)*"):
+        assert is_misread(re.compile(text))
+    assert not is_misread(re.compile(r"(?:[ab]*+c?+d)*\w++"))
 
 
 # Patterns without blanks, divided by blanks: loops in loops, beside each other, and such as share a

@@ -467,6 +467,16 @@ def test_the_time_of_a_run() -> None:
     assert [run_seconds(targets) for targets in (1, 12, 960, 2000)] == [120, 120, 120, 250]
 
 
+@pytest.mark.parametrize("answer", [{}, {"kind": "Status"}, {"metadata": {"name": "infra"}}])
+@pytest.mark.parametrize("timetable", [SHUT, SHUT._replace(state="Open")])
+def test_an_object_that_does_not_say_whose_it_is(
+    api: Api, run_once: RunOnce, timetable: Timetable, answer: dict[str, object]
+) -> None:
+    """It would look as one that is open, and nobody would ever hear of it."""
+    api.fault("GET", "infra", *[said(answer)] * 100)
+    assert not run_once(timetable)
+
+
 # --- Around the run -------------------------------------------------------------------------------
 
 HOOKED = partial(hooks.run, pause=0.01, grace=0.0)

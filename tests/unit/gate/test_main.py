@@ -4,13 +4,15 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 import zoned
-from api_server import Api, kustomization, status
+from api_server import Api, closed_by, kustomization, status
 
 from krm_windows.gate import __main__ as program
+from krm_windows.gate.annotations import annotation
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
@@ -19,6 +21,7 @@ from krm_windows.plan.timetable import dump, shipped
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OURS = annotation("flux-system/p")
 INFRA, APPS = kustomization("infra"), kustomization("apps")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 ALWAYS = SHUT._replace(outside_windows="Open")
@@ -124,6 +127,24 @@ def test_what_breaks_around_a_run(
     code, log = gate()
     assert "krm_windows.gate.unheard_of" in str(log[1]["error"])
     assert (code, suspended(api)) == (1, want)
+
+
+@pytest.mark.parametrize("before", range(1, 7))
+def test_what_breaks_around_a_run_opens_nothing(api: Api, gate: Program, before: int) -> None:
+    """Also where a window opens meanwhile, after any look at the clock; nor what is released."""
+    opening = SHUT._replace(
+        targets=(INFRA,),
+        released=(APPS,),
+        windows=(Rule(Kind.WINDOW, "later", NOON, NOON + timedelta(hours=1)),),
+    )
+    for name in ("infra", "apps"):
+        closed = {OURS: closed_by("flux-system/p")}
+        api.add(name, {"suspend": True}, annotations=closed, by="krm-windows")
+    gate.put(json.dumps(dump(opening) | {"parts": ["unheard_of"]}))
+    api.ahead = NOON - datetime.now(UTC)
+    times = chain(repeat(NOON - timedelta(seconds=30), before), repeat(NOON))
+    code, _ = gate(clock=lambda: next(times))
+    assert (code, suspended(api)) == (1, [True, True])
 
 
 def test_an_edge_that_is_near_is_awaited(api: Api, gate: Program) -> None:
