@@ -335,7 +335,9 @@ def test_other_kinds_are_not_asked(plant: Plant) -> None:
     """A source notes nothing that it has applied."""
     source = Target("source.toolkit.fluxcd.io", "buckets", "Bucket", "flux-system", "b", "v1")
     path = "/apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/buckets/b"
-    plant.api.store(path, {"kind": "Bucket", "metadata": {"name": "b"}, "spec": {}})
+    plant.api.store(
+        path, {"kind": "Bucket", "metadata": {"name": "b", "namespace": "flux-system"}, "spec": {}}
+    )
     both = POLICY._replace(targets=(*POLICY.targets, source))
     plant.applies(FIRST)
     assert plant.run(both)
