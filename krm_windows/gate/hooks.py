@@ -21,7 +21,7 @@ from krm_windows.gate.annotations import AHEAD, APART, Cause, digest, read_insta
 from krm_windows.gate.jobs import Hook, JobEnd, Jobs, true_of
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import ENDING, HookName, Note, Stage
-from krm_windows.gate.objects import dig
+from krm_windows.gate.objects import Json, dig
 from krm_windows.gate.run import Gate, words_of
 from krm_windows.gate.target import Action, Change, Observed, due_change
 from krm_windows.gate.timetable import Decision, Target, Timetable
@@ -162,12 +162,9 @@ class Hooks:
         return {target: each for target, each in found if each}
 
     def _read(self, cluster: Cluster, target: Target) -> Found | None:
-        try:
-            live = cluster.get(target)
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
+        live = find(cluster, target)
+        if live is None:
+            return None
         observed = self.gate.inherit(cluster, target, self.gate.observe(target, live))
         return Found(observed, dig(true_of(live).get("Reconciling"), "reason") not in _AT_REST)
 
@@ -320,8 +317,8 @@ class Hooks:
             stage = Stage.CLOSED
         if note.stage is Stage.CLOSING:
             self._calm(note)
-        if self._turned(self._find(), opens=False):
-            raise ApiError(f"hooks.{name} waits until all targets are closed")
+        if self._is_overtaken(note, name):
+            return note
         if note.stage is Stage.ROLLING_BACK and HookName.BEFORE_OPEN in self.hooks:
             self.start(HookName.BEFORE_OPEN, note.job, begins=False)  # it may not have ended yet
         if note.stage is Stage.CLOSING and self.verification:
@@ -334,6 +331,16 @@ class Hooks:
         if self.start(name, self.job_name(name, note)) is JobEnd.NEVER_BEGAN:
             raise ApiError(f"hooks.{name} could not be started")
         return replace(note, stage=stage)
+
+    def _is_overtaken(self, note: Note, name: HookName) -> bool:
+        """Say whether another run has ended this cycle, and opens again.
+
+        Raises where this cycle's targets are open yet.
+        """
+        is_open = bool(self._turned(self._find(), opens=False))
+        if is_open and self._note() == note:
+            raise ApiError(f"hooks.{name} waits until all targets are closed")
+        return is_open
 
     def _is_about_to_begin(self, note: Note) -> bool:
         """Say whether an occurrence begins in a moment: by another node's clock it has begun."""
@@ -412,6 +419,16 @@ def run(
     note = f"/api/v1/namespaces/{home}/configmaps/{data['note']}"
     hooks = Hooks(gate, cluster, jobs, note, named, pending, verification)
     return hooks.run(allow_missing=allow_missing)
+
+
+def find(cluster: Cluster, target: Target) -> Json | None:
+    """Give the object of a target, None where there is none; raise `ApiError`."""
+    try:
+        return cluster.get(target)
+    except ApiError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
 
 
 def occurrence(decision: Decision) -> str | None:

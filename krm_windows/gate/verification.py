@@ -9,12 +9,11 @@ that finds them finds it, too.
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from http import HTTPStatus
 from typing import NamedTuple
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
-from krm_windows.gate.hooks import Hooks, LogAction
+from krm_windows.gate.hooks import Hooks, LogAction, find
 from krm_windows.gate.jobs import JobEnd, true_of
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import HookName, Note, Stage
@@ -76,12 +75,9 @@ def _find(gate: Gate, cluster: Cluster) -> list[_Applied]:
 
 def _read(cluster: Cluster, target: Target) -> _Applied | None:
     """Read what a target has applied; None for one that does not exist."""
-    try:
-        live = cluster.get(target)
-    except ApiError as error:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return None
-        raise
+    live = find(cluster, target)
+    if live is None:
+        return None
     revision = revisions.reconciled(live)
     if dig(live, "spec", "suspend") is True:  # nobody is at work on it
         return _Applied(target, revision)

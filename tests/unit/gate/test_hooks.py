@@ -393,6 +393,20 @@ def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
     assert (lab.open(), lab.kinds()) == (True, [*AROUND.split(), BEFORE])
 
 
+def test_closing_is_overtaken_by_what_opens_again(lab: Lab) -> None:
+    """Another run ends the cycle and opens: that is no failure of the one that was slower."""
+    lab.run()
+
+    def opens(_: Handler) -> bool:
+        assert lab.run()
+        return False
+
+    # It has closed, noted that, and found twice that nothing reconciles.
+    lab.api.fault("GET", "apps", *[lambda _: False] * 4, opens)
+    assert lab.run(BY_HAND)
+    assert (lab.open(), lab.kinds()) == (True, [*AROUND.split(), BEFORE])
+
+
 def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
     """A run that began before the edit finds that this is being taken back."""
     lab.api.ends["before-open"] = ""
