@@ -13,13 +13,13 @@ from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Rights
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Address, Selection, address
-from krm_windows.plan.timetable import covered
+from krm_windows.plan.timetable import LARGEST, covered
 from krm_windows.plan.triggers import Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.model import CronJobNames, Freeze, Override, Spec, Window, WindowPolicy
 from krm_windows.results import Result
 from krm_windows.schedule import zones
-from krm_windows.schedule.table import TooManySpansError
+from krm_windows.schedule.table import TooLargeError
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their
@@ -113,12 +113,14 @@ def _compiled(
     timetable = _timetable(policy, cluster, early, _unique(gated), _unique(released))
     try:
         covered(timetable)
-    except TooManySpansError:
+    except TooLargeError:
         message = (
-            "days differ so much in when windows, freezes and overrides hold that their table is "
-            "larger than a ConfigMap may be: split them into several policies, or use fewer"
+            "windows, freezes and overrides make a table of days, with their reasons, of more than "
+            f"{LARGEST:,} characters, the most that ships: remove freezes and overrides that are "
+            "over or years ahead, write what recurs as one moment, such as `Mon-Fri 08:00`, or "
+            "shorten the reasons (docs/reference/limits.md)"
         )
-        results.append(rules.TOO_LARGE.result(message, path="spec.windows"))
+        results.append(rules.TOO_LARGE.result(message, path="spec"))
         # Nothing is made of a policy with an error, so that nobody works them out again.
         timetable = timetable._replace(windows=(), freezes=(), overrides=())
     return timetable, results

@@ -1,5 +1,6 @@
 """The timetable that the gate follows: made of a policy's rules, and written as JSON."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -7,7 +8,7 @@ from functools import lru_cache
 from krm_windows.gate import timetable as gate
 from krm_windows.gate.timetable import FORMAT_VERSION, Target
 from krm_windows.schedule import table, wallclock, zones
-from krm_windows.schedule.table import Made
+from krm_windows.schedule.table import Made, TooLargeError
 from krm_windows.schedule.timetable import Timetable
 
 # The years that a table covers: from 400 days before the year of the release, so that what is
@@ -16,8 +17,10 @@ RELEASED = 2026
 _FIRST = date(RELEASED, 1, 1).toordinal() - 400
 FIRST_DAY = date.fromordinal(_FIRST).replace(day=1)
 LAST_DAY = date(RELEASED + 10, 12, 31)
-# Names of rules in a table, of ten bytes or more each: a ConfigMap has room for fewer.
-MOST_NAMED = 200_000
+# Characters of a table as it ships, with the reasons of its rules.
+LARGEST = 64_000
+# Names of rules in a table that is being made: one with more is not worked out to its end.
+_MOST_NAMED = 200_000
 COVERED = range(FIRST_DAY.toordinal(), LAST_DAY.toordinal() + 1)
 
 
@@ -51,7 +54,7 @@ def shipped(timetable: Timetable) -> gate.Timetable:
 def covered(timetable: Timetable) -> Made:
     """Return the table of the years that this release covers.
 
-    Raises `LookupError` for an unknown zone, and `TooManySpansError` for more than it can ship.
+    Raises `LookupError` for an unknown zone, and `TooLargeError` for more than it can ship.
     """
     return _covered(table.rules_of(timetable))
 
@@ -60,7 +63,10 @@ def covered(timetable: Timetable) -> Made:
 # one more than are kept, and none would be found again. Each takes some 70 kB.
 @lru_cache(maxsize=512)
 def _covered(rules: Timetable) -> Made:
-    return table.make(rules, zones.zone(rules.time_zone), COVERED, MOST_NAMED)
+    made = table.make(rules, zones.zone(rules.time_zone), COVERED, _MOST_NAMED)
+    if len(json.dumps([table.rows(made), rules.reasons])) > LARGEST:
+        raise TooLargeError
+    return made
 
 
 def dump(timetable: Timetable) -> dict[str, object]:

@@ -73,14 +73,14 @@ class Covered(NamedTuple):
     minutes: Minutes
 
 
-class TooManySpansError(ValueError):
-    """A table names more rules in more spans of days than it may."""
+class TooLargeError(ValueError):
+    """A table is larger than it may be."""
 
 
 def make(timetable: Timetable, tz: tzinfo, days: range, most: float = inf) -> Made:
     """Work out some days of a timetable, all but its `state`.
 
-    Raises `TooManySpansError` where its patterns name more than `most` rules, a rule once a span.
+    Raises `TooLargeError` where its patterns name more than `most` rules, a rule once a span.
     """
     early = -(-timetable.closes_early // _MINUTE)
     # What is open late on the last day is decided by the days after it.
@@ -141,7 +141,7 @@ def _recurring(
             worked[key] = _in_utc(parts, [different[each] for each in shown])
             most -= len(worked[key])
             if most < 0:
-                raise TooManySpansError
+                raise TooLargeError
         found.append(worked[key])
     return found
 
@@ -321,7 +321,7 @@ def _patterns(
             if pattern not in same:
                 most -= sum(len(span.rules) for span in pattern)
             if most < 0:
-                raise TooManySpansError
+                raise TooLargeError
             worked[key] = same.setdefault(pattern, pattern), before
         pattern, open_after = worked[key]
         found.append(pattern)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from krm_windows.schedule.timetable import Timetable
 
 ROOT = Path(__file__).resolve().parents[3]
 APPS = kustomization()
+WEEK = timedelta(weeks=1)
 PLAN = Plan(
     "week",
     "flux-system",
@@ -83,6 +85,19 @@ def test_what_kubectl_keeps_in_an_annotation() -> None:
     )
 
 
+@pytest.mark.parametrize(("number", "fits"), [(250, True), (500, False)])
+def test_freezes_that_fit(number: int, *, fits: bool) -> None:
+    first = date(2027, 1, 1)
+    freezes = {
+        f"f{n}": {"starts": f"{first + n * WEEK}T18:00", "duration": "3d", "reason": f"Audit {n}"}
+        for n in range(number)
+    }
+    answer = built(freezes=json.dumps(freezes))
+    assert answer.code == (0 if fits else 1)
+    assert fits or "of more than 64,000 characters, the most that ships: remove" in answer.err
+    assert fits or "too-large" in answer.rules
+
+
 @pytest.mark.slow
 def test_days_that_differ_too_much() -> None:
     """What would never fit is not worked out to its end: that would take gigabytes."""
@@ -91,7 +106,7 @@ def test_days_that_differ_too_much() -> None:
         for n in range(300)
     }
     answer = built(windows=json.dumps(windows))
-    assert "spec.windows: days differ so much" in answer.err
+    assert "spec: windows, freezes and overrides make a table of days" in answer.err
     assert "too-large" in answer.rules
 
 
@@ -132,9 +147,8 @@ def built(**fields: str) -> Answer:
 
 
 def test_it_is_an_error_of_the_build() -> None:
-    begins = "starts: 2026-12-24T08:00, ends: 2026-12-26T08:00"
-    entries = ", ".join(f"x{number}: {{{begins}, reason: {'x' * 400}}}" for number in range(800))
-    answer = built(freezes=f"{{{entries}}}")
+    names = ", ".join(f"a{number:0252}" for number in range(1000))
+    answer = built(targets=f"[{{kind: Kustomization, names: [{names}]}}]")
     assert answer.code == 1
     assert "spec: cannot be applied: the ConfigMap flux-system/week-gate" in answer.err
     assert "(too-large)" in answer.err
