@@ -1,6 +1,9 @@
 """What a policy yields, on its own and where it was before."""
 
 import re
+import subprocess
+import sys
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -161,6 +164,14 @@ def test_G06_two_policies(second: str) -> None:
 )
 def test_G07_same_bytes_everywhere(environ: dict[str, str]) -> None:
     assert program(wire(APPS, config=MANY), **environ).out == call(wire(APPS, config=MANY)).out
+
+
+def test_G07_same_bytes_at_any_time(tool: Callable[[str], Path]) -> None:
+    """What was built today is what is built in three years."""
+    later = [tool("faketime"), "-f", "+1100d", sys.executable, "-m", "krm_windows"]
+    data = wire(APPS, config=MANY)
+    built = subprocess.run(later, input=data.encode(), capture_output=True, check=True)
+    assert built.stdout == call(data).out
 
 
 def test_G07_zones_come_from_the_package(tmp_path: Path) -> None:
