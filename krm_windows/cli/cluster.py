@@ -16,7 +16,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import compile_policy, kinds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.results import Result
 from krm_windows.schedule import zones
 from krm_windows.status.failures import newest_pod, terminated
@@ -82,7 +82,7 @@ class ClusterState:
 class PolicyInCluster:
     """A policy, and how its cluster is asked."""
 
-    source: Source
+    source: PolicySource
     arguments: argparse.Namespace
 
     @classmethod
@@ -94,7 +94,7 @@ class PolicyInCluster:
                 "standard input can be used for the policy or the objects, but not for both"
             )
         items = previews.resources(arguments)
-        source = Source(inputs.policy(arguments.policy), lambda _: items)
+        source = PolicySource(inputs.policy(arguments.policy), lambda _: items)
         return cls(source, arguments)
 
     def judged(self) -> ClusterState:
@@ -118,7 +118,7 @@ class PolicyInCluster:
             *self.source.resources(cluster),
             *(KubeObject.from_value(each) for each in objects if each.get("kind") in read_into),
         ]
-        versions, results = Source(self.source.config, lambda _: items).versions(choice)
+        versions, results = PolicySource(self.source.config, lambda _: items).versions(choice)
         if not versions:
             return ClusterState(at, self._located(results))
         plan, _ = compile_policy(policy, cluster, inventory.take(items, read_into))

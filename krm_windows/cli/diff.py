@@ -12,7 +12,7 @@ from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import successions
-from krm_windows.preview.versions import Source
+from krm_windows.preview.versions import PolicySource
 from krm_windows.results import Result, sort
 
 
@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("--comment needs --forge and --repo OWNER/NAME")
     items = previews.resources(arguments)
     old, new = (
-        Source(inputs.policy(path), lambda _: items) for path in (arguments.old, arguments.new)
+        PolicySource(inputs.policy(path), lambda _: items)
+        for path in (arguments.old, arguments.new)
     )
     # A target that is given up may be that of a policy beside it.
     around = ExistingOutput(Path(arguments.new), resources=lambda _: items)
@@ -59,8 +60,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _located(
     results: Sequence[Result],
-    old: Source,
-    new: Source,
+    old: PolicySource,
+    new: PolicySource,
     arguments: argparse.Namespace,
 ) -> list[Result]:
     """Return results with their lines: of the older file where the newer one does not have it."""

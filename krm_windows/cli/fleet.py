@@ -11,7 +11,7 @@ from krm_windows import render
 from krm_windows.cli import cluster_resources
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.fleet.output import FleetOutput, Outcome
+from krm_windows.fleet.output import ClusterOutcome, FleetOutput
 from krm_windows.fleet.rendering import Fleet, FleetPolicy
 from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import InputError, KubeObject
@@ -28,7 +28,7 @@ _OWN = re.compile(f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/{layout.WINDOW}/.
 
 def outcomes(
     arguments: argparse.Namespace, policies: Mapping[str, KubeObject], *, strict: bool
-) -> Iterator[Outcome]:
+) -> Iterator[ClusterOutcome]:
     """Yield what becomes of the base of a fleet and of its clusters; `policies` are by file."""
     named = {(each.namespace, each.name): FleetPolicy.of(each) for each in policies.values()}
     if len(named) < len(arguments.policies):
@@ -43,7 +43,7 @@ def outcomes(
             said += policy.source.version(None)[1]
         if not fails(said):
             raise InputError("no cluster found: the policies name none")
-        yield Outcome("", said)
+        yield ClusterOutcome("", said)
         return
     for path, config in policies.items():
         said += applied.check(config, path)

@@ -18,7 +18,7 @@ from krm_windows.schedule.timetable import Timetable
 
 if TYPE_CHECKING:
     from krm_windows.forge.connect import Connected
-    from krm_windows.forge.gate import MergeGate, Outcome
+    from krm_windows.forge.gate import GateOutcome, MergeGate
     from krm_windows.forge.merging import Merger
     from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
@@ -177,7 +177,7 @@ def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "
     )
 
 
-def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
+def _tell(outcome: "GateOutcome", *, dry_run: bool) -> None:
     """Say what came of a change; what was said before is not repeated."""
     name = f"#{outcome.change.number} {outcome.change.sha[:12]}"
     verdict = outcome.verdict

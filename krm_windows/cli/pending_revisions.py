@@ -17,7 +17,7 @@ from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.report import Opening, Pending, WaitingTarget
 from krm_windows.pending.repository import Repository
 from krm_windows.pending.revisions import Revision
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.schedule.timeline import decide
 from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
@@ -99,7 +99,7 @@ def of_refs(
     refs = (arguments.base, head)
     old, new = (_revision(ref, looking.name(ref)) for ref in refs)
     items = [*previews.resources(arguments), *_items(looking.repository, new.commit)]
-    source = Source(inputs.policy(arguments.policy), lambda _: items)
+    source = PolicySource(inputs.policy(arguments.policy), lambda _: items)
     versions, results = source.versions(Choice(arguments.cluster))
     results = report.located(results, {arguments.policy: source.config}, arguments.resources)
     code = report.show(results, strict=arguments.strict)

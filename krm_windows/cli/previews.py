@@ -10,9 +10,9 @@ from krm_windows.cli import cluster_resources, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.plurals import counted
-from krm_windows.policy.load import Source as Policy
+from krm_windows.policy.load import PolicyDocument as Policy
 from krm_windows.policy.load import read
-from krm_windows.preview.versions import Choice, Source, Version
+from krm_windows.preview.versions import Choice, PolicySource, Version
 from krm_windows.results import Result
 
 
@@ -53,7 +53,7 @@ def load(
     notes: list[str] = []
     for path in paths:
         config = inputs.policy(path)
-        found, said = Source(config, lambda _: items).versions(choice)
+        found, said = PolicySource(config, lambda _: items).versions(choice)
         versions.extend(found)
         results.extend(report.located(said, {path: config}, arguments.resources))
         if choice == Choice() and not output.is_quiet():

@@ -15,7 +15,7 @@ from krm_windows.emit.delivery import FOLDERS
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied, rendering
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.fleet.output import Outcome
+from krm_windows.fleet.output import ClusterOutcome
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
@@ -103,7 +103,7 @@ def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, byte
 
 def _outcomes(
     arguments: argparse.Namespace, policies: Mapping[str, KubeObject], *, strict: bool
-) -> Iterable[Outcome]:
+) -> Iterable[ClusterOutcome]:
     """Yield what becomes of each part of the output."""
     # A fleet has its own form of output: a base and overlays for each cluster.
     if arguments.all_clusters:
@@ -116,8 +116,8 @@ def _outcomes(
     (config,) = policies.values()
     results, folder, files = _rendered(arguments, config)
     if folder is None or fails(results, strict=strict):
-        return [Outcome("", results)]
-    return [Outcome.of(folder, files, "", results)]
+        return [ClusterOutcome("", results)]
+    return [ClusterOutcome.of(folder, files, "", results)]
 
 
 def _listed(directory: Path, files: Collection[str]) -> Iterator[str]:
@@ -142,7 +142,7 @@ class _Findings:
         self._clusters: dict[Result, list[str]] = {}
         self.clusters = 0
 
-    def of(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    def of(self, outcomes: Iterable[ClusterOutcome]) -> Iterator[ClusterOutcome]:
         """Take what was found in clusters, and yield those that have files."""
         for outcome in outcomes:
             self.clusters += bool(outcome.cluster)

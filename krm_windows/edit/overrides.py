@@ -15,7 +15,7 @@ from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import stamp
-from krm_windows.preview.versions import Source
+from krm_windows.preview.versions import PolicySource
 from krm_windows.results import fails
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.timetable import Rule, Timetable
@@ -229,7 +229,7 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
     With a cluster, those that hold there, with its instants.
     Raises InputError where the policy is wrong: when an override ends is not known then.
     """
-    source = Source(config)
+    source = PolicySource(config)
     loaded = source.load()
     # None is the policy without what it changes for one cluster.
     places: list[str | None] = [None, *loaded.clusters] if cluster is None else [cluster]

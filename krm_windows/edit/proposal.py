@@ -15,7 +15,7 @@ from krm_windows.preview import sentences
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Gated, nothing_gated, successions
-from krm_windows.preview.versions import Choice, Source, once
+from krm_windows.preview.versions import Choice, PolicySource, once
 from krm_windows.results import Result, fails, sort
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
@@ -128,7 +128,9 @@ def propose(
     """
     at, period = view.at, view.period
     scope = Scope(Today(at))
-    pairs, results = successions(Source(old, resources), Source(new, resources), None, gated)
+    pairs, results = successions(
+        PolicySource(old, resources), PolicySource(new, resources), None, gated
+    )
     alone: set[str | None] = set()
     if view.urgent:
         # What an audit says of them it said before: the change did not bring it about.

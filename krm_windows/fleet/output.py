@@ -18,7 +18,7 @@ _RELEASE = re.compile(rb'krm-windows\.dev/zone-data: "?\d{4}[a-z]+"?')
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClusterOutcome:
     """What becomes of a cluster of a fleet, or of its base, whose name is empty; or of one policy.
 
     `results` are what is to be said of it. In a `folder` its `older` files are to become `files`;
@@ -34,7 +34,7 @@ class Outcome:
     @classmethod
     def of(
         cls, folder: Folder, files: Files, cluster: str = "", results: Sequence[Result] = ()
-    ) -> "Outcome":
+    ) -> "ClusterOutcome":
         """Compare files with those that are there."""
         older = folder.read()
         # A newer release of the zone data alone changes nothing.
@@ -63,26 +63,26 @@ class FleetOutput:
     output: Path
     strict: bool = False
 
-    def outcomes(self, said: Sequence[Result] = ()) -> Iterator[Outcome]:
+    def outcomes(self, said: Sequence[Result] = ()) -> Iterator[ClusterOutcome]:
         """Yield what becomes of the base, with what else is `said` of it, and of each cluster."""
         files, results = self.fleet.base()
         results = [*results, *said]
         # An error in the base is in every cluster: it is reported once, and none is rendered.
         if files is None or fails(results, strict=self.strict):
-            yield Outcome("", results)
+            yield ClusterOutcome("", results)
             return
         # To the base of a policy that is gone clusters may refer yet.
         current = {dirname(path) for path in files}
         older = self._base.read()
         gone = {path: older[path] for path in older if dirname(path) not in current}
-        yield Outcome.of(self._base, {**gone, **files}, "", results)
+        yield ClusterOutcome.of(self._base, {**gone, **files}, "", results)
         is_whole = True
         for name in self._clusters():
             outcome = self._cluster(name)
             is_whole = is_whole and outcome.folder is not None
             yield outcome
         if gone and is_whole:
-            yield Outcome.of(self._base, files)
+            yield ClusterOutcome.of(self._base, files)
 
     @cached_property
     def _base(self) -> Folder:
@@ -95,7 +95,7 @@ class FleetOutput:
         gone = [name for name in there if name not in self._known and self._branch(name).read()]
         return sorted([*self._known, *gone])
 
-    def _cluster(self, name: str) -> Outcome:
+    def _cluster(self, name: str) -> ClusterOutcome:
         """Return what becomes of a cluster."""
         branch = self._branch(name)
         # The cluster is gone: so are its files.
@@ -106,8 +106,8 @@ class FleetOutput:
             results = self.fleet.dropped(name, branch.read())
         # A single error or, if strict, warning leaves the files of this cluster as they are.
         if files is None or fails(results, strict=self.strict):
-            return Outcome(name, results)
-        return Outcome.of(branch, files, name, results)
+            return ClusterOutcome(name, results)
+        return ClusterOutcome.of(branch, files, name, results)
 
     @cached_property
     def _known(self) -> frozenset[str]:

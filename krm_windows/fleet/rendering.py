@@ -36,7 +36,7 @@ class FleetPolicy:
     """A policy of a fleet: `config` is where findings point to, `source` what was read of it."""
 
     config: KubeObject
-    source: load.Source
+    source: load.PolicyDocument
 
     @classmethod
     def of(cls, config: KubeObject) -> "FleetPolicy":

@@ -12,7 +12,7 @@ from krm_windows import rules
 from krm_windows.flux import cluster_directories, layers, policies
 from krm_windows.flux.builds import Builds
 from krm_windows.flux.closure import kustomization_file, window_policies
-from krm_windows.flux.follow import ROOT, State, follow
+from krm_windows.flux.follow import ROOT, FollowedCluster, follow
 from krm_windows.flux.model import Cluster, Finding, Gate, Kustomization, Object
 from krm_windows.flux.policies import WrittenPolicy
 from krm_windows.flux.sources import Hints, below
@@ -93,7 +93,7 @@ def survey(
     return Survey(tree, tuple(found), distinct)
 
 
-def _of_builds(states: Sequence[State]) -> Iterator[Finding]:
+def _of_builds(states: Sequence[FollowedCluster]) -> Iterator[Finding]:
     """Yield what is said of the builds of clusters, and of a root of which nothing was built."""
     for state in states:
         root, *_ = state.built.values()
@@ -105,7 +105,7 @@ def _of_builds(states: Sequence[State]) -> Iterator[Finding]:
             yield from build.notices
 
 
-def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Finding]:
+def _assumed(tree: Checkout, states: Sequence[FollowedCluster]) -> Iterator[Finding]:
     """Say once where nothing but a name says which source this directory is."""
     # Where something syncs the cluster, that says it.
     found = [state for state in states if state.sources.assumed and state.sources.sync is None]
@@ -124,7 +124,7 @@ def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Finding]:
 
 
 def _within(
-    state: State, read: dict[tuple[str, bytes], WrittenPolicy]
+    state: FollowedCluster, read: dict[tuple[str, bytes], WrittenPolicy]
 ) -> Iterator[tuple[WrittenPolicy, Kustomization]]:
     """Yield the policies in what a cluster builds.
 
@@ -141,7 +141,7 @@ def _within(
 
 def _unreferenced(
     tree: Checkout,
-    states: Sequence[State],
+    states: Sequence[FollowedCluster],
     within: Sequence[Sequence[tuple[WrittenPolicy, Kustomization]]],
     roots: Collection[str],
 ) -> list[WrittenPolicy]:
@@ -183,7 +183,7 @@ def _is_taken(tree: Checkout, path: str, roots: Collection[str]) -> bool:
 
 
 def _cluster(
-    state: State,
+    state: FollowedCluster,
     own: Sequence[tuple[WrittenPolicy, Kustomization]],
     loose: Sequence[WrittenPolicy],
 ) -> Cluster:

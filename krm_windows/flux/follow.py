@@ -35,7 +35,7 @@ UNNAMED = f"{NAME}/"
 
 
 @dataclass
-class State:
+class FollowedCluster:
     """A cluster while it is followed.
 
     `waiting` are the Kustomizations that are not built yet; of some nothing may ever say which
@@ -60,7 +60,7 @@ def follow(
     clusters: Sequence[str],
     builds: Builds,
     hints: Hints,
-) -> list[State]:
+) -> list[FollowedCluster]:
     """Follow the clusters whose directories are given; what they share is built once.
 
     `hints` say which sources are this repository, where nothing in it does.
@@ -97,11 +97,11 @@ def _started(
     name: str,
     hints: Hints,
     addresses: set[str],
-) -> State:
+) -> FollowedCluster:
     known: dict[Identity, Object] = {}
     sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
-    return State(
+    return FollowedCluster(
         name,
         directory,
         sources,
@@ -111,7 +111,9 @@ def _started(
     )
 
 
-def _due(tree: Checkout, state: State) -> Iterator[tuple[State, Kustomization, Request]]:
+def _due(
+    tree: Checkout, state: FollowedCluster
+) -> Iterator[tuple[FollowedCluster, Kustomization, Request]]:
     """Take what can be built, first what does not wait for a ConfigMap that another may bring."""
     known = [pair for each in state.waiting if (pair := _located(tree, state, each))]
     # All of them wait: what they wait for comes from nowhere in Git.
@@ -122,7 +124,7 @@ def _due(tree: Checkout, state: State) -> Iterator[tuple[State, Kustomization, R
         yield state, kustomization, request
 
 
-def _waits(state: State, kustomization: Kustomization) -> bool:
+def _waits(state: FollowedCluster, kustomization: Kustomization) -> bool:
     """Whether a ConfigMap with variables of a Kustomization is not known yet."""
     if kustomization.own is None:
         return False
@@ -133,7 +135,7 @@ def _waits(state: State, kustomization: Kustomization) -> bool:
 
 
 def _data(
-    state: State,
+    state: FollowedCluster,
     kustomization: Kustomization,
     name: str,
 ) -> Mapping[str, str] | None:
@@ -149,7 +151,7 @@ def _data(
 
 
 def _receive(
-    state: State,
+    state: FollowedCluster,
     kustomization: Kustomization,
     request: Request,
     builds: Builds,
@@ -183,7 +185,7 @@ def _receive(
     _record(state, arrived)
 
 
-def _record(state: State, kustomization: Kustomization) -> None:
+def _record(state: FollowedCluster, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
     kustomization = _without_sets(state, kustomization)
     state.found[kustomization.key] = kustomization
@@ -197,7 +199,7 @@ def _record(state: State, kustomization: Kustomization) -> None:
             _discover(state, own, kustomization)
 
 
-def _without_sets(state: State, kustomization: Kustomization) -> Kustomization:
+def _without_sets(state: FollowedCluster, kustomization: Kustomization) -> Kustomization:
     """Say of each ResourceSet that what it makes in the cluster is not known."""
     for item in kustomization.objects:
         if (item.group, item.kind) == (OPERATOR, "ResourceSet"):
@@ -207,7 +209,7 @@ def _without_sets(state: State, kustomization: Kustomization) -> Kustomization:
     return kustomization
 
 
-def _made_by_instance(state: State, builds: Builds) -> Sequence[Object]:
+def _made_by_instance(state: FollowedCluster, builds: Builds) -> Sequence[Object]:
     """Return what the Flux Operator makes of an instance that syncs a cluster."""
     sync = state.sources.sync
     if sync is None or sync.item.kind == "Kustomization":
@@ -238,7 +240,7 @@ def _rooted(
 
 
 def _substituted(
-    state: State,
+    state: FollowedCluster,
     kustomization: Kustomization,
     build: Build,
 ) -> tuple[Object, ...]:
@@ -256,7 +258,7 @@ def _substituted(
     return tuple(substituted(item, variables, complete=complete) for item in build.objects)
 
 
-def _discover(state: State, own: Object, parent: Kustomization) -> None:
+def _discover(state: FollowedCluster, own: Object, parent: Kustomization) -> None:
     """Take in a Kustomization, unless it was discovered before."""
     # Without a namespace it is put into that of its parent (`spec.targetNamespace` aside).
     key = f"{own.namespace or parent.namespace}/{own.name}"
@@ -267,7 +269,7 @@ def _discover(state: State, own: Object, parent: Kustomization) -> None:
 
 
 def _located(
-    tree: Checkout, state: State, kustomization: Kustomization
+    tree: Checkout, state: FollowedCluster, kustomization: Kustomization
 ) -> tuple[Kustomization, Request] | None:
     """Return what to build for a Kustomization; None as long as nothing says where it leads."""
     own = kustomization.own
@@ -298,7 +300,7 @@ def _artifact(
     return Artifact.of(home or ".", None if source is None else known.get(source))
 
 
-def _give_up(tree: Checkout, state: State) -> None:
+def _give_up(tree: Checkout, state: FollowedCluster) -> None:
     """Say of each Kustomization that led nowhere why."""
     for kustomization in state.waiting:
         state.found[kustomization.key] = replace(
@@ -309,7 +311,9 @@ def _give_up(tree: Checkout, state: State) -> None:
         state.notices.append(_not_followed(tree, state, kustomization))
 
 
-def _origin(state: State, kustomization: Kustomization) -> tuple[str, ObjectIdentity] | None:
+def _origin(
+    state: FollowedCluster, kustomization: Kustomization
+) -> tuple[str, ObjectIdentity] | None:
     """Return the directory of this repository that a Kustomization applies, with its source.
 
     It is None as long as none is known.
@@ -332,7 +336,7 @@ def _origin(state: State, kustomization: Kustomization) -> tuple[str, ObjectIden
 
 def _not_followed(
     tree: Checkout,
-    state: State,
+    state: FollowedCluster,
     kustomization: Kustomization,
 ) -> Finding:
     """Say why a Kustomization is not followed.

@@ -13,7 +13,7 @@ from krm_windows.emit.labels import POLICY
 from krm_windows.flux import objects
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
-from krm_windows.flux.follow import CHANGING, State
+from krm_windows.flux.follow import CHANGING, FollowedCluster
 from krm_windows.flux.model import Alteration, Cause, Kustomization, Object
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
@@ -57,7 +57,7 @@ _Changes = tuple[str, ...] | None
 """The fields of a rendered object that are applied otherwise; None where it is not applied."""
 
 
-def examine(builds: Builds, state: State) -> None:
+def examine(builds: Builds, state: FollowedCluster) -> None:
     """Note what becomes of the rendered windows of a cluster."""
     for key, build in state.built.items():
         # Of what could not be built nothing is known.
@@ -94,7 +94,7 @@ def _alterations(
                 yield _altered([(item, fields) for item in over], (Cause(path, own.own),))
 
 
-def _left_out(tree: Checkout, state: State, build: Build) -> Iterator[Alteration]:
+def _left_out(tree: Checkout, state: FollowedCluster, build: Build) -> Iterator[Alteration]:
     """Yield the rendered objects beside those of a build, of the same policies, that none has."""
     beside: set[str] = set()
     for folder in set(map(dirname, build.rendered)):

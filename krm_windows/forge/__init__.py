@@ -5,16 +5,17 @@ The extra `forge`: nothing else in the package loads it.
 
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
 from krm_windows.forge.model import (
+    CommitState,
     Group,
     Method,
     Progress,
     PullRequest,
     Readiness,
-    State,
     Status,
 )
 
 __all__ = [
+    "CommitState",
     "ConflictError",
     "ForgeError",
     "Group",
@@ -23,6 +24,5 @@ __all__ = [
     "PullRequest",
     "Readiness",
     "RefusedError",
-    "State",
     "Status",
 ]

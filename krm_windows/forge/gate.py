@@ -12,7 +12,7 @@ from multiprocessing.pool import ThreadPool
 from krm_windows import escape
 from krm_windows.forge.connect import Connected
 from krm_windows.forge.errors import ForgeError
-from krm_windows.forge.model import Group, PullRequest, State, Status
+from krm_windows.forge.model import CommitState, Group, PullRequest, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge, noted
 from krm_windows.forge.reach import Change, Changes
 
@@ -21,7 +21,7 @@ _MOST = 140
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GateOutcome:
     """What came of a change: what is said of its head, or what went wrong.
 
     `is_new` where that was not said before.
@@ -54,7 +54,7 @@ class MergeGate:
     known: dict[tuple[str, str], Change] = field(default_factory=dict)
     """What commits change, by the commit or branch that they are compared with; and by theirs."""
 
-    def run(self, now: Callable[[], datetime]) -> Iterator[Outcome]:
+    def run(self, now: Callable[[], datetime]) -> Iterator[GateOutcome]:
         """Look at each open change, and say of its head what holds when it is looked at.
 
         Raises ForgeError where the list of changes cannot be read; what is wrong with one change
@@ -95,7 +95,7 @@ class MergeGate:
         self,
         now: Callable[[], datetime],
         changes: Sequence[PullRequest],
-    ) -> list[Outcome]:
+    ) -> list[GateOutcome]:
         """Say of the one head of some changes what holds for all of them.
 
         Two changes of one branch into two others have the same head, and a status is that of the
@@ -107,8 +107,8 @@ class MergeGate:
             verdict = self._strictest(changes, at)
             is_new = self.say(changes[0].sha, verdict)
         except ForgeError as error:
-            return [Outcome(change, None, error=error) for change in changes]
-        return [Outcome(change, verdict, is_new) for change in changes]
+            return [GateOutcome(change, None, error=error) for change in changes]
+        return [GateOutcome(change, verdict, is_new) for change in changes]
 
     def _strictest(self, changes: Sequence[PullRequest], at: datetime) -> Verdict:
         """Return what is said of the first change that may not land, or else of the last."""
@@ -118,7 +118,7 @@ class MergeGate:
                 break
         return verdict
 
-    def _judge_group(self, now: Callable[[], datetime], group: Group) -> Outcome:
+    def _judge_group(self, now: Callable[[], datetime], group: Group) -> GateOutcome:
         """Say of a commit in a merge queue what holds for it; a change's head is another one."""
         at = now()
         try:
@@ -128,11 +128,11 @@ class MergeGate:
             does = self._look(group.branch, group.sha)
             # What changes nothing is in no queue. What was said of it for an event stays.
             if does.files == frozenset():
-                return Outcome(queued, None)
+                return GateOutcome(queued, None)
             verdict, is_new = self.answer(group.sha, change, does, at)
         except ForgeError as error:
-            return Outcome(group.change(), None, error=error)
-        return Outcome(queued, verdict, is_new)
+            return GateOutcome(group.change(), None, error=error)
+        return GateOutcome(queued, verdict, is_new)
 
     def answer(
         self, sha: str, change: PullRequest | None, does: Change, at: datetime
@@ -146,7 +146,7 @@ class MergeGate:
         verdict = judge(self.policies, does, labels, at)
         # `pending` is what GitHub's queue waits for, up to the hour that it gives its checks.
         if not verdict.may_land:
-            verdict = replace(verdict, state=State.FAILURE)
+            verdict = replace(verdict, state=CommitState.FAILURE)
         return verdict, self.say(sha, verdict)
 
     def edge(self, at: datetime) -> datetime | None:

@@ -7,20 +7,20 @@ from urllib.parse import quote
 from krm_windows.forge import http, queue
 from krm_windows.forge.http import Record
 from krm_windows.forge.model import (
+    CommitState,
     Group,
     Method,
     Progress,
     PullRequest,
     Readiness,
-    State,
 )
 from krm_windows.forge.pulls import Pulls
 
 # Of a check run that is completed; any other conclusion is a failure.
 _CONCLUSIONS = {
-    "success": State.SUCCESS,
-    "neutral": State.SUCCESS,
-    "skipped": State.SUCCESS,
+    "success": CommitState.SUCCESS,
+    "neutral": CommitState.SUCCESS,
+    "skipped": CommitState.SUCCESS,
 }
 # `unstable` is mergeable, with a status that is not a success: what the branch does not demand, or
 # ours. `blocked` may be what was so before our status, and a check may not have begun, too.
@@ -44,16 +44,16 @@ class GitHub(Pulls):
             if found is not None:
                 yield found
 
-    def check_runs(self, sha: str) -> dict[str, State]:
+    def check_runs(self, sha: str) -> dict[str, CommitState]:
         """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""
         found = {}
         path = f"{self.root}/commits/{quote(sha, safe='')}/check-runs"
         for each in self.client.pages(path, {self.page: self.entries}, "check_runs"):
             conclusion = http.text(each, "conclusion")
-            state = _CONCLUSIONS.get(conclusion, State.FAILURE)
+            state = _CONCLUSIONS.get(conclusion, CommitState.FAILURE)
             # It has no conclusion yet.
             if http.text(each, "status") != "completed":
-                state = State.PENDING
+                state = CommitState.PENDING
             found[http.text(each, "name")] = state
         return found
 

@@ -8,19 +8,23 @@ from krm_windows.forge import http
 from krm_windows.forge.errors import ConflictError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
+    CommitState,
     Group,
     Method,
     Progress,
     PullRequest,
     Readiness,
-    State,
     Status,
     moved,
     once_each,
 )
 
 _ENTRIES = 100
-_STATES = {"success": State.SUCCESS, "pending": State.PENDING, "running": State.PENDING}
+_STATES = {
+    "success": CommitState.SUCCESS,
+    "pending": CommitState.PENDING,
+    "running": CommitState.PENDING,
+}
 # How far a pipeline, or GitLab with `detailed_merge_status`, is; any other pipeline has ended well,
 # and any other status is for somebody to deal with.
 _PIPELINES = {
@@ -82,7 +86,7 @@ class GitLab:
             name = http.text(each, "name")
             found[name] = Status(
                 name,
-                _STATES.get(word, State.FAILURE),
+                _STATES.get(word, CommitState.FAILURE),
                 http.text(each, "description"),
                 http.text(each, "target_url"),
             )
@@ -93,7 +97,7 @@ class GitLab:
         content: Record = {
             "name": status.context,
             # A status is a job of a pipeline here, and has the words of jobs.
-            "state": "failed" if status.state is State.FAILURE else status.state.value,
+            "state": "failed" if status.state is CommitState.FAILURE else status.state.value,
             "description": status.description,
         }
         if status.link:

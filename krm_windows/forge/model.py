@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 
-class State(Enum):
+class CommitState(Enum):
     """What is said of a commit; the words are those of GitHub and Gitea."""
 
     SUCCESS = "success"
@@ -88,7 +88,7 @@ class Status:
     """What is said of a commit under a name (`context`)."""
 
     context: str
-    state: State
+    state: CommitState
     description: str
     link: str = ""
 
@@ -98,13 +98,13 @@ def moved(sha: str) -> Readiness:
     return Readiness(Progress.BLOCKED, f"its head has moved to {sha[:12]}: check again")
 
 
-def checked(states: Mapping[str, State]) -> Readiness:
+def checked(states: Mapping[str, CommitState]) -> Readiness:
     """Say what the checks of a commit, by name, leave to be waited for."""
     # A failure first: what else runs changes nothing. Of several by name, so that the same one is
     # said from one look to the next.
     for state, progress, words in (
-        (State.FAILURE, Progress.BLOCKED, "has failed"),
-        (State.PENDING, Progress.PENDING, "has not finished"),
+        (CommitState.FAILURE, Progress.BLOCKED, "has failed"),
+        (CommitState.PENDING, Progress.PENDING, "has not finished"),
     ):
         names = sorted(name for name, found in states.items() if found is state)
         if names:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 
-from krm_windows.forge.model import State
+from krm_windows.forge.model import CommitState
 from krm_windows.forge.reach import Change, Reach, Targets
 from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import named
@@ -48,13 +48,13 @@ class Policy:
 class Verdict:
     """Whether a change may land, and why."""
 
-    state: State
+    state: CommitState
     words: str
 
     @property
     def may_land(self) -> bool:
         """Whether it may land now."""
-        return self.state is State.SUCCESS
+        return self.state is CommitState.SUCCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def judge(
     if gating:
         verdict = conclude(gating)
     else:
-        verdict = Verdict(State.SUCCESS, "changes nothing that a window gates")
+        verdict = Verdict(CommitState.SUCCESS, "changes nothing that a window gates")
     return noted(verdict, change)
 
 
@@ -125,9 +125,9 @@ def conclude(decided: Sequence[Decided]) -> Verdict:
     closed = [each for each in decided if not each.decision.open]
     if not closed:
         # It may land until the first of them closes.
-        return Verdict(State.SUCCESS, min(decided, key=attrgetter("until")).words)
+        return Verdict(CommitState.SUCCESS, min(decided, key=attrgetter("until")).words)
     # And it waits until the last of them opens. A status has 140 characters: room for one of them.
     words = max(closed, key=attrgetter("until")).words
     if len(closed) > 1:
         words += f" and {len(closed) - 1} more"
-    return Verdict(State.PENDING, words)
+    return Verdict(CommitState.PENDING, words)

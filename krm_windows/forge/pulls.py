@@ -9,11 +9,11 @@ from urllib.parse import quote
 from krm_windows.forge import http
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
+    CommitState,
     Group,
     Progress,
     PullRequest,
     Readiness,
-    State,
     Status,
     checked,
     moved,
@@ -115,7 +115,7 @@ class Pulls(ABC):
                 states[status.context] = status.state
         return checked(states)
 
-    def check_runs(self, _sha: str) -> dict[str, State]:
+    def check_runs(self, _sha: str) -> dict[str, CommitState]:
         """Return the states of checks that are no statuses, by name."""
         return {}
 
@@ -150,6 +150,6 @@ def _change(entry: Record) -> PullRequest:
     )
 
 
-def _state(word: str) -> State:
+def _state(word: str) -> CommitState:
     """Read a state: what is neither done nor under way is a failure (`error`, `failure`)."""
-    return State(word) if word in ("success", "pending") else State.FAILURE
+    return CommitState(word) if word in ("success", "pending") else CommitState.FAILURE

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from krm_windows.history.revisions import Request, Revision, State
+from krm_windows.history.revisions import Request, Revision, VersionState
 from krm_windows.preview import exceptions
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.timetable import Rule, Timetable
@@ -150,10 +150,10 @@ def effective(revisions: Iterable[Revision]) -> Iterator[tuple[Revision, Revisio
     """Yield each version with the one that is in force since: None where no policy is."""
     held: Revision | None = None
     for revision in revisions:
-        if revision.state is State.READ:
+        if revision.state is VersionState.READ:
             held = revision
         # Of what cannot be read nothing is rendered, and what was rendered stays.
-        elif revision.state is not State.UNREADABLE:
+        elif revision.state is not VersionState.UNREADABLE:
             held = None
         yield revision, held
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from krm_windows.history.account import Account, Override
-from krm_windows.history.revisions import State
+from krm_windows.history.revisions import VersionState
 from krm_windows.preview.clock import shown, span
 from krm_windows.preview.text import aligned
 
 STATES = {
-    State.READ: "in force",
-    State.UNREADABLE: "cannot be read: the previous version stays in force",
-    State.GONE: "removes the policy: nothing is gated",
-    State.ELSEWHERE: "is not for this cluster: nothing is gated",
+    VersionState.READ: "in force",
+    VersionState.UNREADABLE: "cannot be read: the previous version stays in force",
+    VersionState.GONE: "removes the policy: nothing is gated",
+    VersionState.ELSEWHERE: "is not for this cluster: nothing is gated",
 }
 """What a version means, in words."""
 

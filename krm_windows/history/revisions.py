@@ -14,7 +14,7 @@ from krm_windows.krm import InputError, opened
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import KIND
 from krm_windows.preview.clock import instant
-from krm_windows.preview.versions import Source
+from krm_windows.preview.versions import PolicySource
 from krm_windows.results import Result, fails
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.system.git_history import History
@@ -23,7 +23,7 @@ from krm_windows.system.git_objects import Commit
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class State(Enum):
+class VersionState(Enum):
     """What a version is: what is rendered of it, if anything."""
 
     READ = "InForce"
@@ -57,7 +57,7 @@ class Revision:
     behind: bool
     path: str
     blob: str | None
-    state: State
+    state: VersionState
     digest: str | None = None
     timetable: Timetable | None = None
     problems: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class _Touched:
 class _Policy:
     """The one policy that a content holds, read for all of its clusters."""
 
-    source: Source
+    source: PolicySource
     loaded: Loaded
 
     def clusters(self) -> Iterable[str]:
@@ -96,7 +96,7 @@ class _Policy:
             # Where it is wrong for each cluster that it names, nothing is rendered, nor taken away.
             if all(policy is None for policy in loaded.clusters.values()):
                 return _unreadable(made, *_errors(loaded.results))
-            return replace(made, state=State.ELSEWHERE)
+            return replace(made, state=VersionState.ELSEWHERE)
         # One that names no clusters is the same for each.
         is_own = bool(loaded.clusters) or name == loaded.build_for
         wanted = [(name, *loaded.for_cluster(name if is_own else None))]
@@ -106,7 +106,7 @@ class _Policy:
         overrides = versions[0].policy.spec.overrides or {}
         return replace(
             made,
-            state=State.READ,
+            state=VersionState.READ,
             timetable=versions[0].timetable,
             # A timetable has what the gate needs, and it needs none of these.
             requests={
@@ -121,7 +121,7 @@ def _errors(results: Iterable[Result]) -> Iterator[str]:
 
 
 def _unreadable(made: Revision, *problems: str) -> Revision:
-    return replace(made, state=State.UNREADABLE, problems=problems)
+    return replace(made, state=VersionState.UNREADABLE, problems=problems)
 
 
 def _read(content: bytes) -> _Policy | str:
@@ -132,7 +132,7 @@ def _read(content: bytes) -> _Policy | str:
         if len(found) != 1:
             return f"must contain exactly one {KIND}, found {len(found)}"
         # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
-        source = Source(found[0])
+        source = PolicySource(found[0])
         return _Policy(source, source.load())
     # What is no YAML at all, or no mapping where there has to be one.
     except InputError as error:
@@ -189,7 +189,7 @@ class Versions:
             behind=behind,
             path=each.path,
             blob=each.blob,
-            state=State.GONE,
+            state=VersionState.GONE,
         )
         # The commit removed the file, or put a directory in its place.
         if each.blob is None:

@@ -32,7 +32,7 @@ class Version(NamedTuple):
     cured: frozenset[Finding] = frozenset()
 
 
-class Source(NamedTuple):
+class PolicyDocument(NamedTuple):
     """A policy as its document says it, of which the versions for clusters are read one at a time.
 
     `patches` are those of the clusters that it names. `policy` is the one for no cluster in
@@ -86,7 +86,7 @@ class Loaded:
     `results` are sorted.
     """
 
-    source: Source
+    source: PolicyDocument
     versions: Mapping[str, Version]
     results: tuple[Result, ...]
 
@@ -125,7 +125,7 @@ class Loaded:
         return None, tuple(sort([*self.results, *self.source.results([unknown])]))
 
 
-def read(node: Node, *, file: File | None = None) -> Source:
+def read(node: Node, *, file: File | None = None) -> PolicyDocument:
     """Read a policy without its clusters; raises nothing, whatever the document holds."""
     tree = document.read(node)
     # A document of another shape has no fields, and an error for each that is required.
@@ -136,7 +136,7 @@ def read(node: Node, *, file: File | None = None) -> Source:
     patches = {} if _has_too_many(findings) else clusters.patches(root.get("spec"))
     if isinstance(spec, dict):
         present["spec"] = {name: entry for name, entry in spec.items() if name != "clusters"}
-    return Source(
+    return PolicyDocument(
         root=root,
         patches={name: patch for name, patch in patches.items() if patch is not None},
         policy=policy,
@@ -205,7 +205,7 @@ def _doubts(path: str, **edges: Moment[Value] | None) -> Iterator[Finding]:
                 yield doubt._replace(path=f"{path}.{name}")
 
 
-def _cluster(source: Source, name: str, patch: Tree) -> Version:
+def _cluster(source: PolicyDocument, name: str, patch: Tree) -> Version:
     """Read the policy of one cluster; what it has without its patch is not reported again."""
     path = f"spec.clusters.{name}"
     # Null, or a text: the model of the policy itself says so.

@@ -53,7 +53,7 @@ class CronJobNames(Part):
     )
 
 
-class Span(NamedTuple):
+class OccurrenceEnds(NamedTuple):
     """The two ends of an occurrence; `name` is the field of the second one."""
 
     begins: Moment[Recurrence | datetime] | None
@@ -71,7 +71,7 @@ class _Lasting(Part):
     """What has a beginning and an end."""
 
     @abstractmethod
-    def span(self) -> Span:
+    def span(self) -> OccurrenceEnds:
         """Return both."""
 
     @property
@@ -112,9 +112,9 @@ class Window(_Lasting):
         default=None, description="Names of the CronJobs to emit or adopt."
     )
 
-    def span(self) -> Span:
+    def span(self) -> OccurrenceEnds:
         """Return when it opens and closes."""
-        return Span(self.opens, self.closes, self.duration, "closes")
+        return OccurrenceEnds(self.opens, self.closes, self.duration, "closes")
 
 
 class Freeze(_Lasting):
@@ -132,9 +132,9 @@ class Freeze(_Lasting):
         examples=["Year-end closing"],
     )
 
-    def span(self) -> Span:
+    def span(self) -> OccurrenceEnds:
         """Return when it begins and ends."""
-        return Span(self.starts, self.ends, self.duration)
+        return OccurrenceEnds(self.starts, self.ends, self.duration)
 
 
 class Override(_Lasting):
@@ -155,9 +155,9 @@ class Override(_Lasting):
     requested_by: fields.Text | None = Field(default=None, description="Who asked for it.")
     ticket: fields.Text | None = Field(default=None, description="Where it was asked for.")
 
-    def span(self) -> Span:
+    def span(self) -> OccurrenceEnds:
         """Return when it begins and ends."""
-        return Span(self.starts, self.ends)
+        return OccurrenceEnds(self.starts, self.ends)
 
     @model_validator(mode="after")
     def _check_time(self) -> Self:

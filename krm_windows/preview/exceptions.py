@@ -16,7 +16,7 @@ FAR = timedelta(days=400)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RuleInForce:
     """One freeze or override in force during the half-open UTC interval [`begins`, `ends`)."""
 
     rule: Rule
@@ -31,11 +31,13 @@ class Span:
         return f"override-{self.rule.state.lower()}"
 
 
-def spans(timetable: Timetable, begins: datetime, ends: datetime) -> list[Span]:
+def spans(timetable: Timetable, begins: datetime, ends: datetime) -> list[RuleInForce]:
     """Return the freezes and overrides that a UTC interval touches, with their own edges."""
-    found: list[Span] = []
+    found: list[RuleInForce] = []
     for rule in (*timetable.freezes, *timetable.overrides):
-        found += (Span(rule, *each) for each in _touching(rule, timetable.zone, begins, ends))
+        found += (
+            RuleInForce(rule, *each) for each in _touching(rule, timetable.zone, begins, ends)
+        )
     # By name where two begin together, so that a picture is drawn alike every time.
     return sorted(found, key=lambda span: (span.begins, span.rule.name))
 

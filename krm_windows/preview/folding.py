@@ -12,7 +12,7 @@ _FEWEST = 6
 _LONGEST_STEP = timedelta(hours=12)
 
 
-class Span(Protocol):
+class HalfOpen(Protocol):
     """The half-open UTC interval [`begins`, `ends`)."""
 
     @property
@@ -28,7 +28,7 @@ class Span(Protocol):
         """What else it says: spans with another are not folded together."""
 
 
-S = TypeVar("S", bound=Span)
+S = TypeVar("S", bound=HalfOpen)
 
 
 @dataclass(frozen=True, slots=True)

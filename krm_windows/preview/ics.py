@@ -12,7 +12,7 @@ from krm_windows.escape.icalendar import page, text
 from krm_windows.plurals import some
 from krm_windows.preview import exceptions
 from krm_windows.preview.calendar import Calendar, gated_by
-from krm_windows.preview.exceptions import Span
+from krm_windows.preview.exceptions import RuleInForce
 from krm_windows.schedule.timeline import Segment, decide
 
 _FEW = 4
@@ -49,7 +49,7 @@ def render(every: Sequence[Calendar]) -> str:
     return page([*lines, "END:VCALENDAR"])
 
 
-def _exception(calendar: Calendar, span: Span) -> list[str]:
+def _exception(calendar: Calendar, span: RuleInForce) -> list[str]:
     """Return the event of a freeze or an override."""
     words = f"By {span.rule.name}."
     if span.rule.reason:

@@ -7,7 +7,7 @@ from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.difference import ChangedPeriod, Difference
-from krm_windows.preview.exceptions import Span, spans
+from krm_windows.preview.exceptions import RuleInForce, spans
 from krm_windows.schedule import zones
 from krm_windows.schedule.timetable import Timetable
 
@@ -93,7 +93,7 @@ def state(decision: Decision, zone: tzinfo) -> Record:
     }
 
 
-def _exception(each: Span, zone: tzinfo) -> Record:
+def _exception(each: RuleInForce, zone: tzinfo) -> Record:
     return {
         "rule": each.rule.name,
         "kind": each.kind,

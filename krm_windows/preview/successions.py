@@ -13,7 +13,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.inventory import about
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.preview.versions import Source, Version, once
+from krm_windows.preview.versions import PolicySource, Version, once
 from krm_windows.results import Result, fails
 
 Gated: TypeAlias = Callable[[str | None, Collection[str]], Iterable[Target]]
@@ -39,8 +39,8 @@ class Succession:
 
 
 def successions(
-    old: Source,
-    new: Source,
+    old: PolicySource,
+    new: PolicySource,
     cluster: str | None,
     gated: Gated = nothing_gated,
 ) -> tuple[list[Succession], list[Result]]:

@@ -45,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PolicySource:
     """A policy as it was written, and the resources that its targets may be among."""
 
     config: KubeObject

@@ -22,7 +22,7 @@ from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.rates import Rate
 from krm_windows.service.settings import SERVICE
 from krm_windows.service.windows import Windows
-from krm_windows.service.writing import Outcome, Writer
+from krm_windows.service.writing import WriteOutcome, Writer
 from krm_windows.system import addresses
 
 Body = tuple[bytes, str]
@@ -75,7 +75,7 @@ class Call:
         """
         return self.windows.snapshot.one(self.place)
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: WriteOutcome) -> None:
         """Have the log say what became of a change: each commit is `changed` in one line alone."""
         self.logged["commit"] = outcome.commit
         if outcome.is_replayed:

@@ -16,7 +16,7 @@ from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import ics, records
 from krm_windows.preview.calendar import Period, calendars
-from krm_windows.preview.versions import Source
+from krm_windows.preview.versions import PolicySource
 from krm_windows.results import Result, fails
 from krm_windows.schedule import timeline
 from krm_windows.schedule.timetable import Timetable
@@ -126,17 +126,17 @@ class Evaluator:
     def _compiled(self, stored: Stored, cluster: str | None, commit: str) -> Timetable:
         policy, found = self._source(stored).version(cluster)
         # Without the targets, `auto` is an error, and nobody is told of wrong hours.
-        source = Source(stored.config)
+        source = PolicySource(stored.config)
         if self._renderer is not None and policy is not None and policy.spec.closes_early == "auto":
             items = self._renderer.resources(commit, stored, cluster)
-            source = Source(stored.config, lambda _: items)
+            source = PolicySource(stored.config, lambda _: items)
         versions, results = source.compile([(cluster, policy, found)])
         if not versions:
             raise _wrong(results, stored)
         return versions[0].timetable
 
 
-def _read(stored: Stored) -> load.Source:
+def _read(stored: Stored) -> load.PolicyDocument:
     try:
         # As it was read: the nodes, which take most of the memory, are not kept.
         return load.read(stored.config.as_read().node)

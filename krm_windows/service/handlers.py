@@ -47,7 +47,7 @@ from krm_windows.service.parameters import (
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, bad_request, json_body
-from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
+from krm_windows.service.writing import Change, Order, WriteOutcome, entity_tag, proposed
 
 _POLICY = "/policies/{namespace}/{name}"
 _TEXT = {"schema": {"type": "string"}}
@@ -311,7 +311,7 @@ def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
     return as_json(body)
 
 
-def _written(call: Call, outcome: Outcome, status: HTTPStatus = HTTPStatus.OK) -> Response:
+def _written(call: Call, outcome: WriteOutcome, status: HTTPStatus = HTTPStatus.OK) -> Response:
     """Answer with what became of a change."""
     call.note(outcome)
     headers: dict[str, str] = {}

@@ -66,7 +66,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WriteOutcome:
     """What became of a change; `commit` is None where there was nothing to write.
 
     `stored` is the policy as it is now, None where it is gone. `branch` is the one on which the
@@ -117,7 +117,7 @@ class Outcome:
 
 
 # What a change comes to: the files to write, and what is to be said of it.
-_Made = tuple[Outcome, list[Edit]]
+_Made = tuple[WriteOutcome, list[Edit]]
 
 
 def proposed(proposal: Proposal | None, file: str) -> Record:
@@ -163,7 +163,7 @@ class Writer:
             permissions.check(order.caller, None, new)
             return self._new_file(snapshot, place), introduce(new, self._windows.now())
 
-    def change(self, place: Place, change: Change, order: Order) -> Outcome:
+    def change(self, place: Place, change: Change, order: Order) -> WriteOutcome:
         """Change a policy that is there."""
 
         def make(snapshot: Snapshot) -> _Made:
@@ -181,12 +181,12 @@ class Writer:
             # What is rendered may be stale although the policy stays as it is.
             if not proposal.changes_text:
                 edits.remove(edit)
-            outcome = Outcome(place, stored.file, proposal, stored, order.override)
+            outcome = WriteOutcome(place, stored.file, proposal, stored, order.override)
             return replace(outcome, rendered=directories), edits
 
         return self._write(make, order)
 
-    def create(self, place: Place, new: KubeObject, order: Order) -> Outcome:
+    def create(self, place: Place, new: KubeObject, order: Order) -> WriteOutcome:
         """Put a policy that is not there into a file of its own."""
 
         def make(snapshot: Snapshot) -> _Made:
@@ -195,11 +195,11 @@ class Writer:
             file, proposal = self.preview_new(snapshot, place, new, order)
             _refuse(proposal, order, file)
             edits, directories = self._with_rendered(snapshot, Edit(file, proposal.content), new)
-            return Outcome(place, file, proposal, rendered=directories), edits
+            return WriteOutcome(place, file, proposal, rendered=directories), edits
 
         return self._write(make, order)
 
-    def remove(self, place: Place, order: Order) -> Outcome:
+    def remove(self, place: Place, order: Order) -> WriteOutcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
 
         def make(snapshot: Snapshot) -> _Made:
@@ -217,12 +217,12 @@ class Writer:
                 self._check_unnamed(snapshot, stored)
             # What is rendered is not removed, so that nothing is.
             directories = None if self._renderer is None else ()
-            outcome = Outcome(place, stored.file, None, rendered=directories)
+            outcome = WriteOutcome(place, stored.file, None, rendered=directories)
             return outcome, [Edit(stored.file, content, stored.mode)]
 
         return self._write(make, order)
 
-    def _write(self, make: Callable[[Snapshot], _Made], order: Order) -> Outcome:
+    def _write(self, make: Callable[[Snapshot], _Made], order: Order) -> WriteOutcome:
         """Commit what `make` makes of the policies, and push it, or propose it.
 
         Where the branch has moved meanwhile, here or at the remote, all of it is made anew.
@@ -240,7 +240,7 @@ class Writer:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
         raise Problem(HTTPStatus.CONFLICT, f"{moved}: try again")
 
-    def _written(self, make: Callable[[Snapshot], _Made], order: Order) -> Outcome:
+    def _written(self, make: Callable[[Snapshot], _Made], order: Order) -> WriteOutcome:
         windows = self._windows
         snapshot = windows.refresh()
         outcome, edits = make(snapshot)
@@ -262,7 +262,9 @@ class Writer:
         now = next((stored for stored in found if stored.file == outcome.file), None)
         return replace(outcome, stored=now, is_pushed=windows.settings.remote is not None)
 
-    def _propose(self, pull_requests: PullRequests, message: str, outcome: Outcome) -> Outcome:
+    def _propose(
+        self, pull_requests: PullRequests, message: str, outcome: WriteOutcome
+    ) -> WriteOutcome:
         """Push a commit to a branch of its own, and open a pull request.
 
         The branch stays where it is: whoever merges the pull request moves it.
@@ -325,7 +327,7 @@ class Writer:
                 "sure that nothing stays suspended (docs/how-to/removing-a-policy.md)",
             )
 
-    def _replayed(self, order: Order, place: Place, stored: Stored) -> Outcome | None:
+    def _replayed(self, order: Order, place: Place, stored: Stored) -> WriteOutcome | None:
         """Return what became of the same request before; raises Problem for another one.
 
         The commits say it: those of the branch, and those that are proposed.
@@ -345,7 +347,7 @@ class Writer:
         if found is None:
             return None
         override = _OVERRIDE.search(found.message)
-        return Outcome(
+        return WriteOutcome(
             place,
             stored.file,
             None,

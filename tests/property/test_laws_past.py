@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shapes import SHAPE, plan
 
 from krm_windows.history.account import account
-from krm_windows.history.revisions import Revision, State
+from krm_windows.history.revisions import Revision, VersionState
 from krm_windows.history.simulation import CommittedChange, Simulation, simulate
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
@@ -103,26 +103,28 @@ def test_figures_are_those_of_the_waits(
     assert found.longest[0].length == timedelta(seconds=seconds[-1])
 
 
-def revision(number: int, at: datetime, state: State, timetable: Timetable | None) -> Revision:
+def revision(
+    number: int, at: datetime, state: VersionState, timetable: Timetable | None
+) -> Revision:
     commit = Commit(f"{number}", int(at.timestamp()), ("", ""), "")
     return Revision(commit, at, behind=False, path="p", blob="b", state=state, timetable=timetable)
 
 
 VERSIONS = st.lists(
-    st.tuples(st.integers(-3000, 1440 * 3), st.sampled_from(State), SHAPE), max_size=6
+    st.tuples(st.integers(-3000, 1440 * 3), st.sampled_from(VersionState), SHAPE), max_size=6
 )
 
 
 @given(VERSIONS, CHANGES, st.integers(0, 4))
 @settings(max_examples=examples(60))
 def test_every_minute_is_told_as_it_was(
-    versions: list[tuple[int, State, str]], change: ClockChange, days: int
+    versions: list[tuple[int, VersionState, str]], change: ClockChange, days: int
 ) -> None:
     begins = around(change, days)
     ends = begins + timedelta(days=2)
     made = []
     for number, (minute, state, shape) in enumerate(sorted(versions, key=lambda each: each[0])):
-        timetable = plan(shape, change).timetable if state is State.READ else None
+        timetable = plan(shape, change).timetable if state is VersionState.READ else None
         made.append(revision(number, begins + minute * MINUTE, state, timetable))
     found = account("p", "head", made, begins, ends)
     read = {each.at: each.timetable for each in made if each.timetable is not None}
@@ -145,9 +147,9 @@ def _was_open(at: datetime, made: list[Revision], read: dict[datetime, Timetable
     for each in made:
         if each.at > at:
             break
-        if each.state is State.READ:
+        if each.state is VersionState.READ:
             held = each
-        elif each.state is not State.UNREADABLE:
+        elif each.state is not VersionState.UNREADABLE:
             held = None
     return held is not None and decide(read[held.at], at).open
 

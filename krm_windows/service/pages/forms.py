@@ -17,7 +17,7 @@ from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
 from krm_windows.service.pages.rendering import here, page, policy_url
 from krm_windows.service.problems import Problem
-from krm_windows.service.writing import DAYS, Change, Order, Outcome, found_of
+from krm_windows.service.writing import DAYS, Change, Order, WriteOutcome, found_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Form:
         return page(call, template, {**shown, **values}, self.status)
 
 
-def done(call: Call, outcome: Outcome) -> Response:
+def done(call: Call, outcome: WriteOutcome) -> Response:
     """Lead to the policy, which names the commit; or to the pull request, where it was proposed."""
     place = outcome.place
     if outcome.branch is not None:

@@ -24,7 +24,7 @@ from krm_windows.inventory import no_resources
 from krm_windows.krm import KubeObject, ResourceList, documents
 from krm_windows.plan.timetable import dump
 from krm_windows.preview.successions import successions
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.results import Result
 from krm_windows.rules import RULES, Rule
 from krm_windows.schedule.timetable import Kind, Timetable
@@ -92,7 +92,7 @@ def fired(rule: Rule, name: str) -> set[str]:
     results: Iterable[Result]
     if rule in CHANGES:
         old, new = documents(text.encode())
-        results = successions(Source(old), Source(new), None)[1]
+        results = successions(PolicySource(old), PolicySource(new), None)[1]
     elif rule in AUDITED:
         policy = KubeObject.parse(text.encode())
         [report] = audit.reports(policy, no_resources, Choice(), FROM_2027)

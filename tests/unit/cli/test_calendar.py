@@ -13,7 +13,7 @@ from committed import put_under_git
 from krm_windows.cli import inputs, main
 from krm_windows.preview import text
 from krm_windows.preview.calendar import Period, calendars
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.schedule import zones
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -108,7 +108,7 @@ def test_state_answers(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("day", [2, 6])
 def test_text_fits_the_terminal(name: str, width: int, day: int) -> None:
     config = inputs.policy(str(EXAMPLES / name / f"{name}.yaml"))
-    versions, _ = Source(config).versions(Choice())
+    versions, _ = PolicySource(config).versions(Choice())
     period = Period(date(2026, 12, 14), 28)
     every = calendars([version.timetable for version in versions], period)
     now = datetime(2026, 12, 14 + day, 12, 30, tzinfo=UTC)

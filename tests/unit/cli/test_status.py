@@ -24,7 +24,7 @@ from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.plan.model import Plan
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 
 OTHERS = closed_by("shop/nights", since=None, until=None)
 SPOILT = {annotation("a/b"): "spoilt"}
@@ -328,7 +328,7 @@ def test_a_terminal_that_is_narrower_than_the_table(
 
 
 def planned(policy: str) -> Plan:
-    versions, _ = Source(KubeObject.parse(policy.encode())).versions(Choice())
+    versions, _ = PolicySource(KubeObject.parse(policy.encode())).versions(Choice())
     plan, _ = compile_policy(versions[0].policy, None, Inventory((), visible=False))
     return plan
 

@@ -16,7 +16,7 @@ from krm_windows.cli import inputs, times
 from krm_windows.cli.main import main
 from krm_windows.edit import overrides
 from krm_windows.gate.timetable import Decision
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.zones import zone as zone_of
 
@@ -58,7 +58,7 @@ def made(policy: Path, *arguments: str, cluster: str | None = None) -> tuple[dat
 
 
 def decided(policy: Path, at: datetime) -> dict[str | None, Decision]:
-    versions, _ = Source(inputs.policy(str(policy))).versions(Choice(every=True))
+    versions, _ = PolicySource(inputs.policy(str(policy))).versions(Choice(every=True))
     return {each.timetable.cluster: decide(each.timetable, at) for each in versions}
 
 

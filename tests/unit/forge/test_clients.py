@@ -9,7 +9,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from forges import KINDS, REPOSITORY, TOKEN, Pull, Reply, Server, serving
 
-from krm_windows.forge import ForgeError, PullRequest, RefusedError, State, Status, connect, http
+from krm_windows.forge import (
+    CommitState,
+    ForgeError,
+    PullRequest,
+    RefusedError,
+    Status,
+    connect,
+    http,
+)
 from krm_windows.forge.comments import put
 from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
@@ -67,19 +75,19 @@ def test_a_thousand_changes_are_read_in_pages(asked: Asked) -> None:
 
 @ON_EACH
 def test_a_status_is_set_and_read(asked: Asked) -> None:
-    said = Status("krm-windows", State.PENDING, "closed", "https://windows.test/")
-    for each in (said, Status("ci", State.SUCCESS, "fine")):
+    said = Status("krm-windows", CommitState.PENDING, "closed", "https://windows.test/")
+    for each in (said, Status("ci", CommitState.SUCCESS, "fine")):
         asked.forge.set_status("a" * 40, each)
     assert asked.forge.statuses("a" * 40) == {
         "krm-windows": said,
-        "ci": Status("ci", State.SUCCESS, "fine"),
+        "ci": Status("ci", CommitState.SUCCESS, "fine"),
     }
-    done = Status("krm-windows", State.SUCCESS, "open")
+    done = Status("krm-windows", CommitState.SUCCESS, "open")
     # The same again, which GitLab refuses.
     for each in (said, done):
         asked.forge.set_status("a" * 40, each)
     assert asked.forge.statuses("a" * 40)["krm-windows"] == done
-    for state in State:
+    for state in CommitState:
         asked.forge.set_status("a" * 40, Status("each", state, "why"))
         assert asked.forge.statuses("a" * 40)["each"].state is state
 
@@ -144,7 +152,7 @@ def test_a_right_that_is_missing_is_said(
     words = f"Resource not accessible with {TOKEN}"
     asked.server.troubles = [(status, {}, {"message": words})]
     with pytest.raises(RefusedError, match="does the token have the permission") as raised:
-        asked.forge.set_status("a" * 40, Status("x", State.SUCCESS, "open"))
+        asked.forge.set_status("a" * 40, Status("x", CommitState.SUCCESS, "open"))
     assert "Resource not accessible with ***" in str(raised.value)
     assert TOKEN not in f"{raised.value!r} {caplog.text}"
     assert slept == []

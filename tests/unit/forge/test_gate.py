@@ -10,13 +10,13 @@ import pytest
 import yaml
 from calls import call, spec, wire
 
-from krm_windows.forge import ForgeError, Group, PullRequest, State, Status
-from krm_windows.forge.gate import MergeGate, Outcome
+from krm_windows.forge import CommitState, ForgeError, Group, PullRequest, Status
+from krm_windows.forge.gate import GateOutcome, MergeGate
 from krm_windows.forge.policies import Policy
 from krm_windows.forge.reach import Change, Reach
 from krm_windows.gate import timetable
 from krm_windows.krm import documents
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.schedule.timeline import decide
 
 # In Berlin it is Wednesday, 12:00: open until Thursday, 17:00; after that closed until Monday.
@@ -76,11 +76,11 @@ def forged(*files: tuple[str, ...], **fields: object) -> Any:  # noqa: ANN401 - 
 
 def policy(reach: Reach = APPS, **fields: str) -> Policy:
     [config] = documents(spec(**fields).encode())
-    [version], _ = Source(config).versions(Choice())
+    [version], _ = PolicySource(config).versions(Choice())
     return Policy(version.timetable, reach)
 
 
-def passed(gate: MergeGate, at: datetime) -> list[Outcome]:
+def passed(gate: MergeGate, at: datetime) -> list[GateOutcome]:
     return list(gate.run(lambda: at))
 
 
@@ -90,10 +90,14 @@ def test_a_change_that_touches_several_needs_all() -> None:
     gate = MergeGate(forge, [policy(), night], forge.changed, "windows")
     at_night = datetime(2026, 12, 16, 21, 30, tzinfo=UTC)
     expected = {
-        WEDNESDAY: [State.PENDING, State.PENDING, State.SUCCESS],
-        at_night: [State.SUCCESS] * 3,
-        THURSDAY: [State.PENDING] * 3,
-        THURSDAY + timedelta(hours=5, minutes=30): [State.PENDING, State.SUCCESS, State.PENDING],
+        WEDNESDAY: [CommitState.PENDING, CommitState.PENDING, CommitState.SUCCESS],
+        at_night: [CommitState.SUCCESS] * 3,
+        THURSDAY: [CommitState.PENDING] * 3,
+        THURSDAY + timedelta(hours=5, minutes=30): [
+            CommitState.PENDING,
+            CommitState.SUCCESS,
+            CommitState.PENDING,
+        ],
     }
     for at, states in expected.items():
         found = passed(gate, at)
@@ -112,9 +116,9 @@ def test_a_label_puts_a_change_under_a_policy() -> None:
         forge.changes = [replace(forge.changes[0], labels=frozenset({label}))]
         found.append((gate.is_scheduled(forge.changes[0]), passed(gate, THURSDAY)[0].verdict))
     assert [(is_it, said and said.state) for is_it, said in found] == [
-        (True, State.PENDING),
-        (False, State.SUCCESS),
-        (False, State.SUCCESS),
+        (True, CommitState.PENDING),
+        (False, CommitState.SUCCESS),
+        (False, CommitState.SUCCESS),
     ]
 
 
@@ -122,7 +126,7 @@ def test_files_that_are_not_all_known_may_be_gated() -> None:
     forge = forged(("README.md",))
     forge.files[1] = None
     gate = MergeGate(forge, [policy()], forge.changed, "w")
-    assert gate.decide(forge.changes[0], THURSDAY).state is State.PENDING
+    assert gate.decide(forge.changes[0], THURSDAY).state is CommitState.PENDING
 
 
 def test_a_head_that_moves_while_it_is_looked_at_is_judged_by_its_own_files() -> None:
@@ -131,7 +135,7 @@ def test_a_head_that_moves_while_it_is_looked_at_is_judged_by_its_own_files() ->
     gate = MergeGate(forge, [policy()], forge.changed, "windows")
     read, harmless = forge.changes
     forge.changes = [replace(read, sha=harmless.sha)]
-    assert gate.decide(read, THURSDAY).state is State.PENDING
+    assert gate.decide(read, THURSDAY).state is CommitState.PENDING
     assert gate.decide(forge.changes[0], THURSDAY).may_land
 
 
@@ -149,8 +153,8 @@ def test_a_head_of_two_changes_has_what_holds_for_both() -> None:
         gate = MergeGate(forge, [policy()], changed, "windows", bases=frozenset(bases))
         # What is known of a commit is known of one branch.
         found = passed(gate, THURSDAY)
-        assert [each.verdict and each.verdict.state for each in found] == [State.PENDING] * 2
-        assert [said.state for _, said in forge.said] == [State.PENDING]
+        assert [each.verdict and each.verdict.state for each in found] == [CommitState.PENDING] * 2
+        assert [said.state for _, said in forge.said] == [CommitState.PENDING]
 
 
 def test_a_change_into_another_branch_is_none_of_ours() -> None:
@@ -182,9 +186,13 @@ def test_what_somebody_else_says_is_corrected() -> None:
     gate = MergeGate(forge, [policy()], forge.changed, "windows")
     passed(gate, THURSDAY)
     sha, status = forge.said[0]
-    forge.said.append((sha, replace(status, state=State.SUCCESS)))
+    forge.said.append((sha, replace(status, state=CommitState.SUCCESS)))
     passed(gate, THURSDAY)
-    assert [each.state for _, each in forge.said] == [State.PENDING, State.SUCCESS, State.PENDING]
+    assert [each.state for _, each in forge.said] == [
+        CommitState.PENDING,
+        CommitState.SUCCESS,
+        CommitState.PENDING,
+    ]
 
 
 def test_one_change_that_fails_keeps_no_other() -> None:
@@ -200,7 +208,7 @@ def test_a_window_that_closes_during_a_pass_counts() -> None:
     instants = iter((THURSDAY - timedelta(seconds=1), THURSDAY))
     gate = MergeGate(forge, [policy()], forge.changed, "windows")
     found = [each.verdict.state for each in gate.run(lambda: next(instants)) if each.verdict]
-    assert found == [State.SUCCESS, State.PENDING]
+    assert found == [CommitState.SUCCESS, CommitState.PENDING]
 
 
 def test_a_description_is_one_line_that_a_forge_takes() -> None:
@@ -240,6 +248,6 @@ def test_the_merge_gate_and_the_gate_in_the_cluster_say_the_same(fields: dict[st
     for _ in range(400):
         at = begins + timedelta(seconds=random.randrange(365 * 24 * 3600))
         state = gate.decide(forge.changes[0], at).state
-        assert (state is State.SUCCESS) is decide(in_cluster, at).open, at
+        assert (state is CommitState.SUCCESS) is decide(in_cluster, at).open, at
         states.add(state)
     assert len(states) == 2

@@ -5,7 +5,7 @@ from calls import loaded
 
 from krm_windows.krm import KubeObject
 from krm_windows.krm.merge_patch import merge
-from krm_windows.policy.load import Loaded, Source, read
+from krm_windows.policy.load import Loaded, PolicyDocument, read
 
 BASE = """
 apiVersion: krm-windows.dev/v1alpha1
@@ -26,7 +26,7 @@ def patched(patch: str) -> Loaded:
     return loaded(BASE % patch)
 
 
-def source(document: str) -> Source:
+def source(document: str) -> PolicyDocument:
     return read(KubeObject.parse(document.encode()).node)
 
 
