@@ -16,7 +16,8 @@ and writes it back. With a WindowPolicy in functionConfig it adds what opens
 and closes its windows: CronJobs, the program that they run, and RBAC. With
 ChangeClasses it annotates every resource with its class, or keeps only those
 of one class. With the path of a configuration file as its only argument it is
-a kustomize exec plugin."""
+a kustomize exec plugin. At a terminal, alone, it says what should be open
+now in this repository, until when, and what is stale."""
 
 
 class SingleValue(argparse.Action):

@@ -1,6 +1,7 @@
 """One command of a person: its arguments, and what its exceptions mean."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from krm_windows.cli import output
 from krm_windows.cli.arguments import parser
@@ -36,19 +37,22 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         # argparse, too, has 2 for a wrong call.
         return int(end.code or 0)
-    # `krm-windows` alone, or with options only: no subparser has set `run`.
-    if "run" not in parsed:
-        output.log_help(made.format_help())
-        return ExitCode.USAGE
     output.keep_quiet(quiet=getattr(parsed, "quiet", False))
     try:
-        with output.status(next(each for each in arguments if each in COMMANDS)):
-            return int(parsed.run(parsed))
+        with output.status(next((each for each in arguments if each in COMMANDS), "")):
+            # `krm-windows` alone, or with options only: no subparser has set `run`.
+            if "run" not in parsed:
+                parsed.run = import_module("krm_windows.cli.overview").run
+            code = parsed.run(parsed)
     except Exception as error:
         # Without a file name it is the output that failed, which the caller reports.
         if isinstance(error, OSError) and not error.filename:
             raise
         return _failed(error, debug=parsed.debug)
+    if code is None:
+        output.log_help(made.format_help())
+        return ExitCode.USAGE
+    return int(code)
 
 
 def _failed(error: Exception, *, debug: bool) -> ExitCode:

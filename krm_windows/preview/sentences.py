@@ -55,6 +55,16 @@ def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
 
+def held(every: Iterable[tuple[Timetable, Decision]]) -> list[str]:
+    """Say what should hold, once for all clusters of which the same is said."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for timetable, decision in every:
+        zone = timetable.zone
+        said = timetable.policy, f"{_brief(decision, zone)} ({zone.key})"
+        groups.setdefault(said, []).extend(filter(None, [timetable.cluster]))
+    return [f"{on(policy, names)}: {holds}" for (policy, holds), names in groups.items()]
+
+
 def waiting(timetable: Timetable, decision: Decision) -> str:
     """Say in a line what holds while somebody waits for something else."""
     zone = timetable.zone

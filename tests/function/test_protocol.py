@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -127,19 +128,43 @@ def test_P06_what_is_no_resource_list(case: str) -> None:
     assert case != "two" or answer.out == data
 
 
-def test_P07_a_terminal_as_stdin() -> None:
+def at_terminal(directory: Path) -> Answer:
     ours, theirs = pty.openpty()
     try:
-        command = [sys.executable, "-m", "krm_windows"]
+        command = [sys.executable, "-P", "-m", "krm_windows"]
         done = subprocess.run(
-            command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False
+            command, stdin=theirs, capture_output=True, timeout=60, check=False, cwd=directory
         )
     finally:
         os.close(ours)
         os.close(theirs)
-    assert done.returncode != 0
-    assert done.stdout == ""
-    assert "usage: krm-windows" in done.stderr
+    return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+
+def test_P07_a_terminal_as_stdin(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()  # with no policy
+    answer = at_terminal(tmp_path)
+    assert (answer.code, answer.out) == (2, b"")
+    assert "usage: krm-windows" in answer.err
+
+
+def test_P07_a_terminal_in_a_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "below").mkdir()
+    always = "{starts: '2020-01-01', ends: '2099-01-01', state: Open, reason: r}"
+    clusters = f"{{north: {{}}, south: {{overrides: {{now: {always}}}}}}}"
+    (tmp_path / "week.yaml").write_text(spec(state="Closed", clusters=clusters))
+    written = ["render", "week.yaml", "--cluster", "north", "--output-dir", "north"]
+    subprocess.run([sys.executable, "-m", "krm_windows", *written], cwd=tmp_path, check=True)
+    (tmp_path / "week.yaml").write_text(spec(state="Scheduled", clusters=clusters))
+    (tmp_path / "broken.yaml").write_text(POLICY.replace("Mon", "Moonday"))
+    answer = at_terminal(tmp_path / "below")
+    assert answer.code == 1
+    out = answer.out.decode()
+    assert out.startswith("../week.yaml\n  flux-system/week on north: ")
+    assert "  flux-system/week on south: open for more than 400 days (overrides.now: r)" in out
+    assert "  rendered: north is stale (4 files out of date): run krm-windows render " in out
+    assert "../broken.yaml:" in answer.err
 
 
 def test_P08_help_and_version() -> None:
