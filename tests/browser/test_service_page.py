@@ -60,6 +60,17 @@ spec: {{windows: {{"{IMAGE}": {{opens: "{IMAGE}"}}}}, clusters: {{"{IMAGE}": {{}
 # What Flux applies in the cluster whose page says what waits.
 APPLIED = APPS.replace("fleet", "flux-system")
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+# Parts of names in a row of the first page that go on in another line.
+BROKEN = """\
+const found = [], range = document.createRange();
+const rows = document.querySelector(".rows tbody");
+const nodes = document.createTreeWalker(rows, NodeFilter.SHOW_TEXT);
+while (nodes.nextNode()) for (const part of nodes.currentNode.data.matchAll(/[^-\\/.\\s]+/g)) {
+  range.setStart(nodes.currentNode, part.index);
+  range.setEnd(nodes.currentNode, part.index + part[0].length);
+  if (new Set(Array.from(range.getClientRects(), (each) => each.top)).size > 1) found.push(part[0]);
+}
+return found;"""
 WRONG_PAGE = f"/ui/policies/{quote(IMAGE)}/{quote(IMAGE)}"
 
 
@@ -303,6 +314,21 @@ def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: 
     prefer(served.browser, scheme)
     for name in pages(served):
         assert_accessible(served.browser, width, name)
+
+
+@pytest.mark.parametrize("width", [400, 1040, 1280])
+def test_a_name_goes_on_behind_a_hyphen_or_a_slash(served: Served, width: int) -> None:
+    text = POLICY.replace("Europe/Berlin", "America/Argentina/Buenos_Aires")
+    text = text.replace("week, namespace: flux-system", "firmware, namespace: platform-networking")
+    text = text.replace("nightly:", "maintenance-of-devices:").replace("north:", "edge-munich-042:")
+    (served.windows.settings.repo / "firmware.yaml").write_text(text)
+    served.git("add", ".")
+    served.git("commit", "--quiet", f"--message={'A long reason ' * 20}")
+    served.windows.refresh()
+    screen(served.browser, width)
+    served.open("/?q=platform")
+    assert "edge-munich-042" in served.text
+    assert served.browser.execute_script(BROKEN) == []
 
 
 def test_pages_are_used_by_keyboard(served: Served) -> None:

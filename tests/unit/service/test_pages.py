@@ -40,7 +40,8 @@ class Page(HTMLParser):
         self.texts: list[str] = []
         self.links: list[str] = []
         self.tags: list[tuple[str, dict[str, str]]] = []
-        self.feed(self.source)
+        # Where a line may break, no text ends.
+        self.feed(self.source.replace("<wbr>", ""))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: text or "" for name, text in attrs}
