@@ -137,7 +137,7 @@ def away(at: datetime, now: datetime) -> str:
     # Without seconds: minutes are what windows are made of.
     distance = _rough(abs(at - now))
     if distance < timedelta(minutes=1):
-        return "just now"
+        return "within a minute" if at > now else "just now"
     if at >= now:
         return f"in {_unbroken(distance)}"
     return f"{_unbroken(distance)} ago"

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from http import HTTPStatus
 from pathlib import Path
@@ -305,6 +305,12 @@ def test_what_a_scope_does_not_allow_is_not_offered(serve: Serve) -> None:
     assert page.status == 401
     assert any(found.get("action") == "/ui/login" for _, found in page.tags)
     assert get(serve(None), "/ui/login").status == 200
+
+
+def test_how_far_away_it_is_says_on_which_side() -> None:
+    now = datetime(2026, 11, 23, 9, tzinfo=UTC)
+    for seconds, said in ((30, "within a minute"), (0, "just now"), (-30, "just now")):
+        assert rendering.away(now + timedelta(seconds=seconds), now) == said
 
 
 @pytest.mark.parametrize("status", [400, 401, 409, 500])
