@@ -33,8 +33,8 @@ class Form:
     """A form: its texts, what was found of each, and what else is to be said.
 
     What it changes is at a `path` of the policy, or of the patch of a cluster, such as
-    `windows.week`; `fields` are the fields of the form by the names below it. `action` is `preview`
-    or `save`, and empty for a form as it begins.
+    `windows.week`; `fields` are the fields of the form by the names below it, and by the rules
+    about the whole. `action` is `preview` or `save`, and empty for a form as it begins.
     """
 
     texts: dict[str, str]
@@ -93,9 +93,11 @@ class Form:
             self._place(result)
 
     def _place(self, result: Result) -> None:
-        _, is_below, name = result.path.partition(self.path)
-        beside = self.fields.get(name.removeprefix("."))
-        if is_below and beside is not None:
+        _, is_below, below = result.path.partition(self.path)
+        name = below.removeprefix(".")
+        # What is about the whole may be about its name.
+        beside = self.fields.get(name or result.rule, self.fields.get(name))
+        if is_below and beside:
             self.add(beside, result.message, result.severity)
             return
         # The form has no field for it: with its path, as messages begin behind one.

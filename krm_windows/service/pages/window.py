@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
+from krm_windows import rules
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
@@ -58,7 +59,9 @@ def _answer(call: Call, sent: dict[str, str], window: str, action: str) -> Respo
     texts = {name: sent.get(name, "").strip() for name in names}
     # A window that is there keeps its name: another one would be another window.
     name = texts["name"] = window or texts["name"]
-    form = Form(texts, action, f"windows.{name}", _PLACES)
+    # A window that is there has no field for its name.
+    places = {**_PLACES, rules.NAME_SYNTAX.id: "" if window else "name"}
+    form = Form(texts, action, f"windows.{name}", places)
     if action == "save" and not texts["reason"]:
         form.add("reason", "Give a reason in one line; it becomes the commit message.")
     if not name:

@@ -333,9 +333,18 @@ def test_a_window_is_added(client: Client, git: Git) -> None:
         page = send(client, target, {**fields, "name": name})
         assert page.status == 422, name
         assert page.fields["opens"] == "daily 22:00"
+        assert [link for link in page.links if link.startswith("#")] == ["#main", "#name"]
     assert send(client, target, {**fields, "name": "nightly"}).status == 303
     assert count(git) == 2
     assert policy(git)["windows"]["nightly"] == {"opens": "daily 22:00", "duration": "2h"}
+
+
+def test_an_error_of_a_name_that_is_there_is_no_error_of_a_field(client: Client, git: Git) -> None:
+    rewrite(client, git, "  week: {opens: Mon", "  Week: {opens: Mon")
+    form = get(client, f"{PAGE}/window?window=Week")
+    page = send(client, f"{PAGE}/window?window=Week", {**form.fields, "reason": "Later"})
+    assert "spec.windows.Week must be a DNS label" in page.text
+    assert "#closes" not in page.links
 
 
 def test_a_window_is_removed(client: Client, git: Git) -> None:
