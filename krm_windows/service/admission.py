@@ -137,6 +137,7 @@ class Service:
                 HTTPStatus.UNAUTHORIZED,
                 "authentication required: Authorization: Bearer TOKEN",
                 headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
+                is_first_visit=True,
             )
         return found
 

@@ -26,7 +26,8 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
     """An answer that says why there is none.
 
-    `findings` are records as `finding` makes them; `reason` is for the log alone.
+    `findings` are records as `finding` makes them; `reason` is for the log alone. Whoever visits
+    for the first time has done nothing wrong: a page says no error to them.
     """
 
     status: HTTPStatus
@@ -34,6 +35,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
     findings: Sequence[Record] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
+    is_first_visit: bool = False
 
     def record(self) -> Record:
         """Return the members of the problem details object."""

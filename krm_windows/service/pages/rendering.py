@@ -77,7 +77,7 @@ def page(
 def refused(problem: Problem) -> Response:
     """Answer with a page that says why there is none."""
     template = "problem.html"
-    # Who is not known gets no explanation but a way in.
+    # Who is not known gets a way in.
     if problem.status is HTTPStatus.UNAUTHORIZED:
         template = "login.html"
     # Who calls is not known here: whatever was refused may have been just that.

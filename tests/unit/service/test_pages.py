@@ -300,11 +300,17 @@ def test_what_a_scope_does_not_allow_is_not_offered(serve: Serve) -> None:
     for target in (f"{PAGE}/window?window=week", f"{PAGE}/override"):
         assert get(reader, target).status == 403
         assert send(reader, target, {}).status == 403
-    # Who is unknown may sign in: the refusal is the form to do it.
-    page = get(serve(None), "/")
-    assert page.status == 401
-    assert any(found.get("action") == "/ui/login" for _, found in page.tags)
-    assert get(serve(None), "/ui/login").status == 200
+    # Who is unknown may sign in: the refusal is the form to do it, and no error at the first visit.
+    unknown = serve(None)
+    wrong = send(unknown, "/ui/login", {"token": "nonsense"})
+    for page, is_wrong in ((get(unknown, "/"), False), (wrong, True)):
+        assert page.status == 401
+        assert "bearer" in page.headers["www-authenticate"].lower()
+        assert any(found.get("action") == "/ui/login" for _, found in page.tags)
+        assert ("Error: unknown token" in page.text) is is_wrong
+        assert "Bearer" not in page.text
+        assert any(found.get("id") == "summary" for _, found in page.tags) is is_wrong
+    assert get(unknown, "/ui/login").status == 200
 
 
 def test_how_far_away_it_is_says_on_which_side() -> None:
