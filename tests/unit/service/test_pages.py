@@ -273,6 +273,21 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert "overrides" not in policy(git)["clusters"]["south"]
 
 
+def test_only_an_override_that_holds_now_is_shown_as_open(serve: Serve, git: Git) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    days = {"past": (21, 22), "present": (22, 24), "future": (25, 26)}
+    every = ", ".join(
+        f"{name}: {{state: Open, starts: 2026-11-{first}, ends: 2026-11-{last}, reason: Why}}"
+        for name, (first, last) in days.items()
+    )
+    rewrite(client, git, "  clusters:\n", f"  overrides: {{{every}}}\n  clusters:\n")
+    page = get(client, f"{PAGE}?cluster=north")
+    for words in ("Over past", "was open, ended at", "Open present", "Coming future", "open from"):
+        assert words in page.text
+    # That of the cluster, and of the override that holds now.
+    assert [found.get("class") for _, found in page.tags].count("state open") == 2
+
+
 def test_a_wrong_override_is_told_beside_its_field(client: Client, git: Git) -> None:
     for field, changed in (
         ("reason", {"reason": ""}),
