@@ -6,7 +6,7 @@ HelmRelease up to 5 m unless set (helm-controller, `HelmRelease.GetTimeout`); a 
 of its own, so its consumers' timeouts count.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import timedelta
 
 from krm_windows import rules
@@ -34,11 +34,11 @@ def longest(
         # One look at the stream for all names of an entry.
         seen = {resource.name: resource for resource in selection.seen(inventory)}
         for name in selection.names:
-            timeouts = list(_timeouts(selection, name, seen.get(name), inventory))
-            found += timeouts
+            timeouts = _timeouts(selection, name, seen.get(name), inventory)
+            found += filter(None, timeouts)
             # Silence would be a window that closes too late, so it is an error and not a guess.
-            if not timeouts:
-                results.append(_unknown(selection, name))
+            if not all(timeouts) or not timeouts:
+                results.append(_unknown(selection, name, is_seen=name in seen))
     # Rounded up, as nothing may run on after the end.
     minutes = -(-max(found, default=timedelta()) // _MINUTE)
     return minutes * _MINUTE, results
@@ -49,24 +49,24 @@ def _timeouts(
     name: str,
     resource: Resource | None,
     inventory: Inventory,
-) -> Iterator[timedelta]:
+) -> list[timedelta | None]:
+    """Return the timeout of a target, or of each that a source feeds; None is not known."""
     if resource is None:
-        return
+        return []
     runners: Iterable[Resource] = (resource,)
     if selection.row.is_source:
         runners = sources.users(selection, name, inventory)
-    # None: a Kustomization that says neither timeout nor interval, or a kind without a timeout.
-    yield from filter(None, map(_own, runners))
+    return list(map(_own, runners))
 
 
 def _own(resource: Resource) -> timedelta | None:
-    timeout = go_duration(resource.text("spec", "timeout"))
-    if resource.kind == "HelmRelease":
-        return timeout or HELM_DEFAULT
-    if resource.kind != "Kustomization":
+    written = resource.text("spec", "timeout")
+    if resource.kind not in ("HelmRelease", "Kustomization"):
         return None
-    if timeout:
-        return timeout
+    if written:  # `${timeout}` is not known before Flux puts a value there
+        return go_duration(written)
+    if resource.kind == "HelmRelease":
+        return HELM_DEFAULT
     interval = go_duration(resource.text("spec", "interval"))
     if not interval:
         return None
@@ -82,11 +82,15 @@ def go_duration(text: str) -> timedelta | None:
     return timedelta(microseconds=length // 1000)
 
 
-def _unknown(selection: Selection, name: str) -> Result:
+def _unknown(selection: Selection, name: str, *, is_seen: bool) -> Result:
+    reason = "it is not among the resources"
+    if is_seen:
+        reason = "it does not say how long a run may take"
+        if selection.row.is_source:
+            reason = "not all that it feeds is known to say how long a run may take"
     return rules.TIMEOUT_UNKNOWN.result(
         f"cannot be `auto`: the timeout of {selection.row.kind} {selection.namespace}/{name} is "
-        "unknown, because it is not among the resources; set the longest timeout of the "
-        "targets, such as 10m",
+        f"unknown, because {reason}; set the longest timeout of the targets, such as 10m",
         path="spec.closesEarly",
         current="auto",
     )

@@ -60,6 +60,7 @@ def early(kind: str, name: str, *items: str) -> str:
         ("interval: 1h\n  timeout: 2m", "PT120S"),
         ("path: ./apps", "timeout-unknown"),
         ("interval: soon", "timeout-unknown"),
+        ("interval: 10m\n  timeout: ${long}", "timeout-unknown"),
     ],
 )
 def test_a_kustomization(fields: str, want: str) -> None:
@@ -74,6 +75,16 @@ def test_what_cannot_be_known() -> None:
     image = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\n"
     item = f"{image}metadata: {{name: web, namespace: flux-system}}\nspec: {{timeout: 3m}}\n"
     assert early("ImageRepository", "web", item) == "timeout-unknown"
+
+
+def test_one_of_those_that_a_source_feeds_is_not_known() -> None:
+    source = SOURCE.format("OCIRepository", "s")
+    known, unknown = (
+        RELEASE.format("flux-system", f"{{{OCI}}}, timeout: {timeout}}}").replace("web", name)
+        for name, timeout in (("web", "7m"), ("shop", "'${long}'"))
+    )
+    assert early("OCIRepository", "s", source, known) == "PT420S"
+    assert early("OCIRepository", "s", source, known, unknown) == "timeout-unknown"
 
 
 OCI = "chartRef: {kind: OCIRepository, name: s"
