@@ -38,7 +38,7 @@ def check_applied(selection: Selection) -> Iterator[Result]:
     """Yield a warning for targets of which `afterApply` never learns what they have applied."""
     kind = selection.row.kind
     if (selection.row.group, kind) not in KINDS:
-        message = f"is not checked by `afterApply`: the status of a {kind} has no applied revision"
+        message = f"is not checked by `afterApply`: the gate reads no revision of a {kind}"
         yield rules.PENDING_UNKNOWN.result(message, path=selection.path, current=kind)
 
 
@@ -46,7 +46,7 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield a warning for each target for which hooks run in spite of `onlyIf: Pending`."""
     kind = selection.row.kind
     if (selection.row.group, kind) not in KINDS:
-        message = f"is unknown for a {kind}, whose status has no pending revision: hooks run"
+        message = f"is unknown for a {kind}, of which the gate reads no revision: hooks run"
         yield rules.PENDING_UNKNOWN.result(message, path=selection.path, current=kind)
         return
     for resource in selection.seen(inventory):
