@@ -13,7 +13,7 @@ from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Rights
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Address, Selection, address
-from krm_windows.plan.timetable import LARGEST, covered
+from krm_windows.plan.timetable import covered
 from krm_windows.plan.triggers import Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.model import CronJobNames, Freeze, Override, Spec, Window, WindowPolicy
@@ -113,13 +113,12 @@ def _compiled(
     timetable = _timetable(policy, cluster, early, _unique(gated), _unique(released))
     try:
         covered(timetable)
-    except TooLargeError:
-        message = (
-            "windows, freezes and overrides make a table of days, with their reasons, of more than "
-            f"{LARGEST:,} characters, the most that ships: remove freezes and overrides that are "
-            "over or years ahead, write what recurs as one moment, such as `Mon-Fri 08:00`, or "
-            "shorten the reasons (docs/reference/limits.md)"
+    except TooLargeError as error:
+        message = str(error) or (
+            "days differ so much in when windows, freezes and overrides hold that their table is "
+            "larger than a ConfigMap may be: split them into several policies, or use fewer"
         )
+        message = f"{message} (docs/reference/limits.md)"
         results.append(rules.TOO_LARGE.result(message, path="spec"))
         # Nothing is made of a policy with an error, so that nobody works them out again.
         timetable = timetable._replace(windows=(), freezes=(), overrides=())

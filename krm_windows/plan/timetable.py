@@ -17,8 +17,8 @@ RELEASED = 2026
 _FIRST = date(RELEASED, 1, 1).toordinal() - 400
 FIRST_DAY = date.fromordinal(_FIRST).replace(day=1)
 LAST_DAY = date(RELEASED + 10, 12, 31)
-# Characters of a table as it ships, with the reasons of its rules.
-LARGEST = 64_000
+# Characters of a table's dates as they ship, with the reasons of its rules.
+_MOST_DATED = 64_000
 # Names of rules in a table that is being made: one with more is not worked out to its end.
 _MOST_NAMED = 200_000
 COVERED = range(FIRST_DAY.toordinal(), LAST_DAY.toordinal() + 1)
@@ -64,8 +64,12 @@ def covered(timetable: Timetable) -> Made:
 @lru_cache(maxsize=512)
 def _covered(rules: Timetable) -> Made:
     made = table.make(rules, zones.zone(rules.time_zone), COVERED, _MOST_NAMED)
-    if len(json.dumps([table.rows(made), rules.reasons])) > LARGEST:
-        raise TooLargeError
+    if len(json.dumps([table.rows(made)["dates"], rules.reasons])) > _MOST_DATED:
+        raise TooLargeError(
+            f"dates and reasons would take more than {_MOST_DATED:,} characters of the table of "
+            "days, the most that ships: remove freezes, overrides and dated windows that are over "
+            "or years ahead, or shorten the reasons"
+        )
     return made
 
 
