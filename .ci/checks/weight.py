@@ -120,7 +120,10 @@ def main() -> int:
     """Lower the rows, and print the weight of each room."""
     actual = weights()
     path = ROOT / PYPROJECT
-    path.write_text(lowered(path.read_text(), actual))
+    before = path.read_text()
+    after = lowered(before, actual)
+    if after != before:  # else the environment of developers would be made anew
+        path.write_text(after)
     for room, weight in actual.most_common():
         print(f"{weight:7}  {room}")
     print(f"{actual.total():7}  all")
