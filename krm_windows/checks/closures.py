@@ -12,7 +12,7 @@ from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, Span, bare, end_of, is_open
 from krm_windows.results import Result
 from krm_windows.schedule.recurrence import Recurrence
-from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.timeline import Segment, timeline
 
 _MINUTE = timedelta(minutes=1)
 # So much later at most is the same time of day in one zone than in another (UTC+14, UTC-12).
@@ -44,10 +44,13 @@ def lasting(facts: Facts, longest: timedelta) -> Iterator[Result]:
 def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
     # A freeze may cut a window in each of its weeks: the first says it.
-    untold = {freeze.name for freeze in facts.timetable.freezes}
+    held = facts.timetable
+    untold = {freeze.name for freeze in held.freezes}
     # Windows alone: where they would be open at the rim of what is closed, that cuts them.
-    windows = bare(facts.timetable, *facts.timetable.windows)
-    segments = list(facts.segments) if untold else []
+    windows = bare(held, *held.windows)
+    # What opens in spite of a freeze is not cut by it.
+    closing = tuple(override for override in held.overrides if override.state == "Closed")
+    segments = list(timeline(held._replace(overrides=closing), *facts.years)) if untold else []
     befores, afters = [None, *segments][:-1], [*segments, None][1:]
     for before, closed, after in zip(befores, segments, afters, strict=True):
         freezes = [name for name in closed.rules if name in untold]

@@ -179,6 +179,11 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
         "  windows: {w: {opens: Mon-Wed 08:00, closes: Thu 17:00}}",
         # A week off is no long closure, and a freeze that takes whole windows cuts none.
         f"{WEEK}\n  freezes: {{f: {{starts: '2027-03-05', ends: '2027-03-14', reason: r}}}}",
+        # An override wins over a freeze, which cuts it nowhere.
+        (
+            f"{WEEK}\n  freezes: {{f: {{starts: '2027-03-08', ends: '2027-03-14', reason: r}}}}\n"
+            "  overrides: {o: {state: Open, starts: '2027-03-10', ends: '2027-03-10', reason: r}}"
+        ),
         # A short one that prolongs another, with time left before the end.
         f"{WEEK[:-1]}, v: {{opens: Thu 17:00, duration: 5m}}}}\n  closesEarly: 10m",
         # Open all the same, by an override.
