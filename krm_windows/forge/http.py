@@ -149,7 +149,10 @@ class Client:
             said += f": {words}"
         # 404, too, where a token may not know that there is anything.
         if status in _REFUSED:
-            return RefusedError(f"{said} (does the token have the permission?)")
+            right = "does the token have the permission"
+            if status == HTTPStatus.NOT_FOUND:
+                right = f"are the API's URL and the repository right, and {right}"
+            return RefusedError(f"{said} ({right}?)")
         return ConflictError(said, words) if status in _CONFLICTS else ForgeError(said)
 
 

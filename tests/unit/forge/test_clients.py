@@ -154,6 +154,8 @@ def test_a_right_that_is_missing_is_said(
     with pytest.raises(RefusedError, match="does the token have the permission") as raised:
         asked.forge.set_status("a" * 40, Status("x", CommitState.SUCCESS, "open"))
     assert "Resource not accessible with ***" in str(raised.value)
+    # Nothing is found either below an address that lacks its `/api/v1`.
+    assert ("API's URL" in str(raised.value)) is (status == 404)
     assert TOKEN not in f"{raised.value!r} {caplog.text}"
     assert slept == []
 
