@@ -1,11 +1,11 @@
 """Calendars as iCalendar (RFC 5545).
 
-An event for each time that a policy is open, and for each freeze and override, for the calendars
-people look at.
+An event for each freeze and override, and for each time that a policy is open without an override,
+for the calendars people look at.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from krm_windows.escape.icalendar import page, text
@@ -13,7 +13,7 @@ from krm_windows.plurals import some
 from krm_windows.preview import exceptions
 from krm_windows.preview.calendar import Calendar, gated_by
 from krm_windows.preview.exceptions import RuleInForce
-from krm_windows.schedule.timeline import Segment, decide
+from krm_windows.schedule.timeline import Segment, decide, timeline
 
 _FEW = 4
 # Of a freeze, which has no state, and of an override.
@@ -43,7 +43,7 @@ def render(every: Sequence[Calendar]) -> str:
     for calendar in every:
         for span in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
             lines += _exception(calendar, span)
-        for segment in calendar.intervals:
+        for segment in _openings(calendar):
             lines += _opening(calendar, segment)
     # Lines end in CRLF, and long ones are folded (RFC 5545, 3.1).
     return page([*lines, "END:VCALENDAR"])
@@ -58,8 +58,18 @@ def _exception(calendar: Calendar, span: RuleInForce) -> list[str]:
     return _event(calendar, (span.begins, span.ends), what, words, span.rule.name)
 
 
+def _openings(calendar: Calendar) -> Iterator[Segment]:
+    """Yield what is open, whole, without the time of overrides: they have events of their own."""
+    overrides = frozenset(override.name for override in calendar.timetable.overrides)
+    for segment in calendar.intervals:
+        for part in timeline(calendar.timetable, *_whole(calendar, segment), apart=overrides):
+            is_near = part.begins < calendar.ends and part.ends > calendar.begins
+            if is_near and overrides.isdisjoint(part.rules):
+                yield part
+
+
 def _opening(calendar: Calendar, segment: Segment) -> list[str]:
-    begins, ends = _whole(calendar, segment)
+    begins, ends = segment.begins, segment.ends
     words = f"By {', '.join(segment.rules)}.\nChanges may reach {gated_by(calendar.timetable)}."
     # An event has an end, however far away that of the opening is.
     if ends == calendar.ends and calendar.is_open_after:

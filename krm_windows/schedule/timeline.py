@@ -73,11 +73,13 @@ def _of_years(rules: Timetable, first: int, last: int) -> Table:
     return table.make(rules, zones.zone(rules.time_zone), days).table
 
 
-def timeline(timetable: Followed, start: datetime, until: datetime) -> Iterator[Segment]:
+def timeline(
+    timetable: Followed, start: datetime, until: datetime, *, apart: frozenset[str] = frozenset()
+) -> Iterator[Segment]:
     """Cover [`start`, `until`) with segments, open and closed in turn, lazily.
 
-    Each has all rules that make it so. Raises `LookupError` for an unknown zone, or a day
-    that what was rendered does not have.
+    Each has all rules that make it so; what rules in `apart` do is a segment of its own. Raises
+    `LookupError` for an unknown zone, or a day that what was rendered does not have.
     """
     start, until = start.astimezone(UTC), until.astimezone(UTC)
     if start >= until:
@@ -88,7 +90,8 @@ def timeline(timetable: Followed, start: datetime, until: datetime) -> Iterator[
     segment: Segment | None = None
     rules: dict[str, None] = {}
     for part in _parts(timetable, start, until):
-        if segment and segment.open == part.open:
+        beside = apart.isdisjoint(rules) == apart.isdisjoint(part.rules)
+        if beside and segment and segment.open == part.open:
             rules |= dict.fromkeys(part.rules)
             segment = Segment(segment.begins, part.ends, part.open, tuple(rules))
             continue

@@ -1,6 +1,7 @@
 """An iCalendar file says what the calendar says, to a reader that nobody here wrote."""
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 
 import icalendar
 import pytest
@@ -75,7 +76,7 @@ def test_freezes_and_overrides_are_events_too() -> None:
     policy = WEEK._replace(freezes=(EASTER,), overrides=(fix,))
     found = {str(event["SUMMARY"]): event for event in events(policy, date(2026, 3, 23), 7)}
     name = "flux-system/week on plant-7"
-    assert set(found) == {f"Freeze: {name}", f"Open by override: {name}", f"Open: {name}"}
+    assert set(found) == {f"Freeze: {name}", f"Open by override: {name}"}
     easter = found[f"Freeze: {name}"]
     assert easter.start == datetime(2026, 3, 19, 23, tzinfo=UTC)
     assert easter.end == datetime(2026, 4, 6, 22, tzinfo=UTC)
@@ -83,3 +84,21 @@ def test_freezes_and_overrides_are_events_too() -> None:
     [again] = [each for each in events(policy, date(2026, 4, 1), 1) if "Freeze" in each["SUMMARY"]]
     assert (again["UID"], again.start, again.end) == (easter["UID"], easter.start, easter.end)
     assert events(policy, date(2026, 5, 5), 1) == events(WEEK, date(2026, 5, 5), 1)
+
+
+@pytest.mark.parametrize(("start", "days"), [(date(2026, 3, 23), 7), (date(2026, 3, 25), 1)])
+def test_what_an_override_opens_is_one_event(start: date, days: int) -> None:
+    """Whether it extends a window, or is within one; the window keeps its event beside it."""
+    day = datetime(2026, 3, 26, tzinfo=UTC)
+    rules = (
+        Rule(Kind.OVERRIDE, name, day.replace(hour=begins), day.replace(hour=ends), "", "Open")
+        for name, begins, ends in (("within", 9, 10), ("behind", 15, 18))
+    )
+    found = events(WEEK._replace(overrides=tuple(rules)), start, days)
+    spans = sorted((each.start, each.end) for each in found)
+    edges = [datetime(2026, 3, 23, 7, tzinfo=UTC), *(day.replace(hour=h) for h in (9, 10, 15, 18))]
+    assert spans == list(pairwise(edges))[: 4 if days > 1 else 1]
+    [window] = [each for each in found if each.start == edges[0]]
+    [alone] = events(WEEK, start, days)
+    assert window["UID"] == alone["UID"]
+    assert window["DESCRIPTION"] == alone["DESCRIPTION"]
