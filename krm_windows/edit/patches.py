@@ -1,6 +1,6 @@
 """A policy's own text, changed by a merge patch: what the patch leaves alone keeps every byte."""
 
-from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.krm import InputError, KubeObject, Mapping, Value
 from krm_windows.krm.merge_patch import compose, merge, pruned
 
 
@@ -63,7 +63,16 @@ def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObjec
             "with a patch of the whole object"
         )
     changed = config.as_read()
-    changed.set(entry, "spec", "clusters", cluster)
+    place = ("spec", "clusters", cluster)
+    changed.set(entry, *place)
+    node, made = config.node_at(*place), changed.node_at(*place)
+    if isinstance(node, Mapping) and isinstance(made, Mapping):
+        # What was one line, such as `berlin: {timeZone: Europe/Berlin}`, and becomes deeper is
+        # written below its key. More lines may have comments.
+        is_line = {key.line for key, _ in node.own} == {node.line}
+        if made.flow and is_line and made.height > node.height:
+            changed.set({}, *place)
+            changed.set(entry, *place)
     return changed
 
 

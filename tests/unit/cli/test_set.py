@@ -86,6 +86,26 @@ def test_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert policy.read_text() == POLICY.replace("    north: {}\n", own)
 
 
+@pytest.mark.parametrize(
+    ("patch", "written"),
+    [
+        (
+            '{"freezes": {"x": {"reason": "r", "starts": "2026-01-01", "duration": "1d"}}}',
+            (
+                "    north: # c\n      timeZone: Europe/Rome\n      freezes:\n        x:\n"
+                '          reason: r\n          starts: "2026-01-01"\n          duration: "1d"\n'
+            ),
+        ),
+        ('{"timeZone": "Europe/Oslo"}', "    north: {timeZone: Europe/Oslo} # c\n"),
+    ],
+)
+def test_a_line_that_gets_a_map_becomes_lines(patch: str, written: str, policy: Path) -> None:
+    text = POLICY.replace("    north: {}\n", "    north: {timeZone: Europe/Rome} # c\n")
+    policy.write_text(text)
+    assert main(["set", str(policy), "--cluster", "north", "--patch", patch]) == 0
+    assert written in policy.read_text()
+
+
 def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
     patch = tmp_path / "patch"
     patch.write_text("spec: {windows: {week: {closes: Fri 12:00}}}")
