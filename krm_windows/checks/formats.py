@@ -1,6 +1,6 @@
 """Reports as text, as JSON, and as the commands by which GitHub annotates a change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 
@@ -23,12 +23,28 @@ def text(reports: Reports) -> str:
     lines: list[str] = []
     # Escaped: a policy from elsewhere may have control characters in its texts.
     for report in reports:
-        lines.extend(escape.line(report.written(result)) for result in report.results)
+        lines.extend(escape.line(report.written(result)) for result in _joined(report.results))
         lines.append(escape.line(f"{report.heading}: {results.tally(report.results)}"))
     if len(reports) > 1:
         every = chain.from_iterable(report.results for report in reports)
         lines.append(f"total: {results.tally(every)}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _joined(every: Iterable[Result]) -> Iterable[Result]:
+    """Join what differs by the name of its cluster alone, also in its file: a person reads it once.
+
+    The first stands for all, with the clusters of all.
+    """
+    joined: dict[str, Result] = {}
+    for result in every:
+        line = str(result)
+        for name in result.clusters:
+            line = line.replace(name, "\0")
+        first = joined.setdefault(line, result)
+        clusters = dict.fromkeys((*first.clusters, *result.clusters))
+        joined[line] = first._replace(clusters=tuple(clusters))
+    return joined.values()
 
 
 def as_json(reports: Reports, *, every: bool) -> str:

@@ -121,3 +121,22 @@ def test_a_finding_of_many_clusters_is_reported_once(
     main(["check", "--repo", str(tmp_path), *HOME])
     first, *_ = capsys.readouterr().out.splitlines()
     assert first.endswith("[plant-0, plant-1, plant-2, 3 more]")
+
+
+def test_what_differs_by_its_cluster_alone_is_one_line_of_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = (Path(FIRES) / "clusters/north/policy.yaml").read_text()
+    names = ("plant-1", "plant-2", "plant-10")
+    for name in names:
+        (tmp_path / f"clusters/{name}").mkdir(parents=True)
+        (tmp_path / f"clusters/{name}/sync.yaml").write_text(SYNC.format(path=f"clusters/{name}"))
+    clusters = "".join(f"    {name}: {{}}\n" for name in names)
+    (tmp_path / "policy.yaml").write_text(f"{policy}  clusters:\n{clusters}")
+    made = ["render", str(tmp_path / "policy.yaml"), "--output-dir", str(tmp_path / "windows")]
+    assert main([*made, "--all-clusters"]) == 0
+    main(["check", "--repo", str(tmp_path)])
+    [line] = [each for each in capsys.readouterr().out.splitlines() if "unapplied" in each]
+    assert line.endswith("[plant-1, plant-10, plant-2]")
+    main(["check", "--repo", str(tmp_path), "-o", "github"])
+    assert capsys.readouterr().out.count("windows-unapplied") == 3
