@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from krm_windows.cli import cluster_resources, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
-from krm_windows.plurals import counted
+from krm_windows.plurals import some
 from krm_windows.policy.load import PolicyDocument as Policy
 from krm_windows.policy.load import read
 from krm_windows.preview.versions import Choice, PolicySource, Version
 from krm_windows.results import Result
+
+# So many clusters are named before "and 12 more".
+_FEW = 3
 
 
 def options(
@@ -69,9 +72,9 @@ def load(
 
 def _of_no_cluster(path: str, policy: Policy) -> Iterator[str]:
     """Yield of a policy for no cluster in particular that some of its clusters have another."""
-    others = sum(1 for patch in policy.patches.values() if patch)
+    others = [name for name, patch in policy.patches.items() if patch]
     if others and policy.build_for is None:
-        differ = counted(others, "cluster")
+        differ = some(others, _FEW)
         yield f"{path}: shown as it is without a cluster; {differ} may differ (--cluster NAME)"
 
 
