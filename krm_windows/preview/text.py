@@ -86,8 +86,8 @@ def _lines(group: Sequence[Calendar], row: Row, width: int, now: datetime | None
         legend += f"  {SHUT} closed by a freeze or an override"
     yield f"{legend}, {hours} hours each"
     yield ""
-    if changes := [fact.reason for fact in row.facts if fact.kind == "clock"]:
-        yield from (*changes, "")
+    if facts := [row.words(fact) for fact in row.facts if fact in closing or fact.kind == "clock"]:
+        yield from (*map(escape.line, facts), "")
     if not calendar.intervals:
         yield "never open on these days"
         return

@@ -84,6 +84,16 @@ def test_a_time_without_an_offset_is_in_the_zone_of_the_policy(
     assert summer == printed(capsys, "state", policy, "--at", "2026-07-01T10:30+02:00")
 
 
+def test_a_freeze_says_from_when_to_when_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(EXAMPLES / "no-deploy-friday/no-deploy-friday.yaml")
+    page = printed(capsys, "calendar", name, "--from", "2026-12-14", "--days", "28")
+    freeze = (
+        "\nfreeze Sun 2026-12-20 00:00 to Mon 2027-01-04 00:00 (15 d), by freezes.christmas: Year"
+    )
+    assert freeze in page
+    assert page.count("freeze ") == 2  # and in the legend
+
+
 def test_state_answers(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     call = ("state", policy, "--at", "2026-12-15T12:00Z", "--exit-code", "-o", "json")
     assert json.loads(printed(capsys, *call)) == {
