@@ -16,7 +16,7 @@ NAMES = ("github", "gitlab", "gitea")
 def options(parser: argparse._ActionsContainer) -> None:
     """Declare the options that say which repository of which forge is meant."""
     parser.add_argument("--forge", choices=NAMES, help="the forge of the repository")
-    parser.add_argument("--repo", metavar="OWNER/NAME", help="the repository")
+    parser.add_argument("--repo", type=_repository, metavar="OWNER/NAME", help="the repository")
     parser.add_argument(
         "--url",
         metavar="URL",
@@ -34,7 +34,7 @@ def options(parser: argparse._ActionsContainer) -> None:
 
 def is_named(arguments: argparse.Namespace) -> bool:
     """Whether a command was given both, a forge and a repository of it."""
-    return arguments.forge is not None and _is_repository(arguments.repo)
+    return arguments.forge is not None and arguments.repo is not None
 
 
 def connected(arguments: argparse.Namespace) -> "Connected":
@@ -55,6 +55,8 @@ def git_access(forge: "Connected") -> "Access":
     return connect.git_access(forge)
 
 
-def _is_repository(name: str | None) -> bool:
+def _repository(name: str) -> str:
     # GitLab's groups may be in each other: `group/subgroup/name`.
-    return name is not None and "/" in name and all(name.split("/"))
+    if "/" not in name or not all(name.split("/")):
+        raise argparse.ArgumentTypeError(f"must be OWNER/NAME, got {name!r}")
+    return name

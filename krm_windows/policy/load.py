@@ -268,6 +268,6 @@ def _unknown_cluster(
 ) -> Finding:
     names = sorted(known)
     # A policy may name none, and still be built for one by an option.
-    listed = ", ".join(names) or "none"
+    listed = ", ".join(names) or "it names none"
     must = f"must be one of the policy's clusters ({listed})"
     return Finding(rules.CLUSTER_UNKNOWN, must, name, closest(name, names), path)

@@ -86,7 +86,8 @@ def test_a_wrong_policy_is_reported_and_nothing_compared(
         seen = capsys.readouterr()
         assert (seen.out, "moment-syntax" in seen.err) == ("", True)
     diff(POLICY, POLICY, tmp_path, "--cluster", "nowhere", code=1)
-    assert "cluster-unknown" in capsys.readouterr().err
+    said = 'must be one of the policy\'s clusters (it names none), got "nowhere" (cluster-unknown)'
+    assert said in capsys.readouterr().err
 
 
 def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import yaml
 from calls import POLICY, program, spec
 from forges import CANNOT_BE_MERGED, KINDS, TOKEN, Pull, Server, configured, serving
 
-from krm_windows.cli import merge_gate
+from krm_windows.cli import main, merge_gate
 from krm_windows.cli.arguments import parser
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.sleeping import Clock
@@ -197,9 +197,12 @@ def test_what_waits_for_a_limit_ends_when_it_is_told_to(tmp_path: Path) -> None:
             assert running.wait(30) == ExitCode.TERMINATED
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("--forge", "github"), ("--forge", "github", "--repo", "acme")]
-)
+def test_a_repository_without_its_owner_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["merge-gate", "policy.yaml", "--forge", "github", "--repo", "acme"]) == 2
+    assert "argument --repo: must be OWNER/NAME, got 'acme'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [(), ("--forge", "github")])
 def test_a_call_without_a_repository_is_wrong(options: tuple[str, ...]) -> None:
     arguments = ["merge-gate", "policy.yaml", *options]
     with pytest.raises(InputError, match="give --forge and --repo"):
