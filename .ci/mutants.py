@@ -1,9 +1,9 @@
 """`make mutants`: change one operator or constant, and see whether the room's tests notice.
 
 A mutant is a copy of the repository with one such change. It is killed where one of the room's own
-tests fails, or a law or a test of the whole function, or where they do not end. What survives, and
-may, stands in mutants.toml with the reason; anything else that survives fails. A sample is taken of
-each target, the same each time as long as its code stays; `--all` takes every mutant.
+tests fails, or a law or a test of the whole function, or where they do not end. One that does what
+the code does stands in mutants.toml with the reason; anything else that survives fails. A sample is
+taken of each target, the same each time as long as its code stays; `--all` takes every mutant.
 """
 
 import argparse
@@ -23,7 +23,6 @@ from random import Random
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPLAINED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
-KILLED = 0.95
 SAMPLE = 40
 TARGETS = {
     "gate": "tests/unit/gate",
@@ -205,16 +204,20 @@ def measured(copy: Path, target: str, size: int | None) -> bool:
         alive.append(mutant)
         reason = EXPLAINED.get(mutant.name, "no test notices")
         print(f"survives  {mutant.path}:{mutant.line}  {mutant.name}: {reason}", flush=True)
-    killed = len(chosen) - len(alive)
-    print(f"{target}: {killed} of {len(chosen)} killed, of {len(found)} that there are", flush=True)
-    return killed >= KILLED * len(chosen) and all(mutant.name in EXPLAINED for mutant in alive)
+    same = [mutant for mutant in alive if mutant.name in EXPLAINED]
+    killed, most = len(chosen) - len(alive), len(chosen) - len(same)
+    print(
+        f"{target}: {killed} of {most} killed, {len(same)} do what the code does; there are "
+        f"{len(found)}",
+        flush=True,
+    )
+    return killed == most
 
 
 def main() -> int:
     """Measure the targets that are named, or all.
 
-    Exits 1 where too many mutants survive, one survives without a reason, or there is a reason for
-    one that is none any more.
+    Exits 1 where one survives without a reason, or there is a reason for one that is none any more.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
     named = f"some of {', '.join(TARGETS)}"

@@ -120,12 +120,9 @@ def _stretches(tz: tzinfo, days: range) -> list[Stretch]:
     begins = days.start * DAY
     found = [Stretch(begins, begins + _ahead(tz, begins), runs=True)]
     for change in changes(tz, days):
-        last = found[-1]
-        if change <= last.begins:
-            # Changed again before it ran on: it still stands.
-            found.pop()
-        # The first minute that it has not shown yet, and what it would show now.
-        new = last.shown + max(change - last.begins, 0)
+        # The first minute that it has not shown yet, and what it would show now. No zone changes
+        # again while its clock stands.
+        new = found[-1].shown + change - found[-1].begins
         shown = change + _ahead(tz, change)
         if shown < new:
             found.append(Stretch(change, new - 1, runs=False))

@@ -6,8 +6,9 @@ from itertools import pairwise
 import pytest
 from effort import rows_mostly_slow
 
+from krm_windows.plan.timetable import COVERED
 from krm_windows.schedule import wallclock, zones
-from krm_windows.schedule.wallclock import instant, wall
+from krm_windows.schedule.wallclock import WallClock, instant, wall
 from krm_windows.schedule.zones import zone
 
 MINUTE = timedelta(minutes=1)
@@ -105,3 +106,10 @@ def test_no_clock_changes_and_changes_back_unseen(year: int) -> None:
         ahead = [wallclock.at(day * wallclock.DAY).astimezone(tz).utcoffset() for day in days]
         daily = sum(one != other for one, other in pairwise(ahead))
         assert len(list(wallclock.changes(tz, days))) >= daily, name
+
+
+@pytest.mark.slow
+def test_no_clock_changes_while_it_stands() -> None:
+    for name in zones.names():
+        stretches = WallClock(zone(name), COVERED).stretches
+        assert all(one.begins < other.begins for one, other in pairwise(stretches)), name
