@@ -2,8 +2,6 @@
 
 import argparse
 
-import shtab
-
 from krm_windows.cli import output
 from krm_windows.cli.arguments import parser as parser_of
 from krm_windows.cli.commands import COMMANDS
@@ -17,6 +15,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the script, which starts no Python at a press of the tab key."""
+    import shtab  # noqa: PLC0415 - the extra `completion`
+
     # As for a call that names all commands, so that the options of all are declared.
     whole = parser_of(COMMANDS, ["", *COMMANDS])
     output.show(shtab.complete(whole, shell=arguments.shell))

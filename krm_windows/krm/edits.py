@@ -150,7 +150,7 @@ def _means(text: str, sought: str) -> bool:
 def _apply(text: str, patches: Iterable[_Patch]) -> str:
     written, place = "", 0
     # Sorting is stable: of two at one place the first stays the first.
-    for start, end, new in sorted(patches, key=lambda patch: patch[:2]):
+    for start, end, new in sorted(patches, key=lambda patch: patch.start):
         # Within what is written anew there is nothing left to change.
         if start >= place:
             written += text[place:start] + new
