@@ -1,12 +1,11 @@
 """`check --repo` on a repository of many clusters, beside the kustomize builds that it needs."""
 
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from measure import OURS, Aim, compare, measure, write_tree
+from measure import ENVIRONMENT, OURS, Aim, compare, measure, write_tree
 
 CLUSTERS = 1_000
 BUILDS, TURNS = 100, 7
@@ -206,7 +205,7 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "fleet"
         write(root)
-        os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
+        ENVIRONMENT["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
         check = [OURS, "check", "--repo", root, "--jobs", "1"]
         measure(
             [*check, "--clusters", "clusters/edge-000*"], Path("/dev/null")
