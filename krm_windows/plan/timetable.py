@@ -64,6 +64,8 @@ def covered(timetable: Timetable) -> Made:
 @lru_cache(maxsize=512)
 def _covered(rules: Timetable) -> Made:
     made = table.make(rules, zones.zone(rules.time_zone), COVERED, _MOST_NAMED)
+    if made.table == made.usual:
+        return made
     if len(json.dumps([table.rows(made)["dates"], rules.reasons])) > _MOST_DATED:
         raise TooLargeError(
             f"dates and reasons would take more than {_MOST_DATED:,} characters of the table of "
