@@ -292,7 +292,7 @@ class _Editor(NamedTuple):
         """Add entries in flow style, each on its own line if the last one begins a line."""
         lead = self.text[lines.start(self.text, last.begin) : last.begin]
         separator = ", "
-        if not lead.strip() and last.begin > len(lead):
+        if not lead.strip():
             separator = f",{lines.newline(self.text)}{lead}"
         return _Patch(last.node.end, last.node.end, separator + self._inline(node, added)[1:-1])
 
