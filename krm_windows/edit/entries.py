@@ -2,11 +2,10 @@
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from itertools import islice
+from itertools import chain, count, islice
 
 from krm_windows.krm import render as render_yaml
 
@@ -44,21 +43,24 @@ def render(entries: Iterable[DatedEntry], field: str = "freezes") -> str:
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
         raise ValueError(f"it produces more than {MOST} {field}")
-    starts, ends, reason = _KEYS[field]
     named: dict[str, dict[str, str]] = {}
-    counted: Counter[str] = Counter()
     for entry in joined:
-        name = f"{_words(entry.reason)}-{entry.starts.year}"
-        counted[name] += 1
-        if counted[name] > 1:
-            # No other reason has such a name: it would end with a year.
-            name = f"{name}-{counted[name]}"
-        named[name] = {
-            starts: _moment(entry.starts),
-            ends: _moment(entry.ends),
-            reason: entry.reason,
-        }
+        named[name(entry.reason, entry.starts.year, named)] = record(entry, field)
     return render_yaml({field: named}) if named else ""
+
+
+def record(entry: DatedEntry, field: str = "freezes") -> dict[str, str]:
+    """Return what the field of a policy's spec says of an entry."""
+    starts, ends, reason = _KEYS[field]
+    return {starts: _moment(entry.starts), ends: _moment(entry.ends), reason: entry.reason}
+
+
+def name(reason: str, year: int, taken: Container[str]) -> str:
+    """Return a name for an entry, none of those that are taken: `new-years-day-2027`."""
+    first = f"{_words(reason)}-{year}"
+    # No other reason has a name with a number: it would end with a year.
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _joined(entries: Iterable[DatedEntry]) -> list[DatedEntry]:

@@ -37,8 +37,9 @@ class Phase(StrEnum):
 class OverrideRequest:
     """An override as it is asked for: for so long (`length`), or until a moment, never both.
 
-    `state` is one of STATES; without a name it gets one of state and time; without a cluster it
-    holds on all. It is refused where it would hold for more than `longest`.
+    `state` is one of STATES; without `starts` it begins at once; without a name it gets one of
+    state and time; without a cluster it holds on all. It is refused where it would end later than
+    `longest` from now.
     """
 
     state: str
@@ -50,6 +51,7 @@ class OverrideRequest:
     name: str | None = None
     cluster: str | None = None
     longest: timedelta | None = None
+    starts: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class ListedOverride:
     ends: datetime
     phase: Phase
     reason: str
+    requested_by: str | None
     zone: ZoneInfo
 
     def record(self) -> dict[str, object]:
@@ -79,6 +82,7 @@ class ListedOverride:
             "ends": stamp(self.ends, UTC),
             "phase": self.phase,
             "reason": self.reason,
+            "requestedBy": self.requested_by,
         }
 
 
@@ -107,33 +111,57 @@ def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObje
     Raises InputError where its name is taken, it would last too long, or the policy has no such
     cluster.
     """
-    zone = zone_of_ends(config, request.cluster)
-    # Cron has no seconds, and now is no time on a wall clock: clusters in other zones would begin
-    # hours later. So both are instants.
-    begins = minute(at)
-    ends = end(request.until or "", begins, zone)
-    if request.length is not None:
-        ends = _written(until(at, request.length), zone)
-    if request.longest is not None:
-        _check_length(ends, until(at, request.longest), zone)
-    entry: dict[str, Value] = {
-        "state": STATES[request.state],
-        "starts": _written(begins, zone),
-        "ends": ends,
-        "reason": request.reason,
-    }
-    if request.requested_by:
-        entry["requestedBy"] = request.requested_by
-    if request.ticket:
-        entry["ticket"] = request.ticket
     name = request.name or default_name(request.state, at)
     check_cluster(config, request.cluster)
     path = (*_place(request.cluster), name)
     if config.get(*path) is not None:
         raise InputError(f"override {name!r} already exists: use another --name, or --end it")
     changed = config.as_read()
-    changed.set(entry, *path)
+    changed.set(entry(config, request, at), *path)
     return changed
+
+
+def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[str, Value]:
+    """Return what a policy says of an override that is asked for at an instant.
+
+    Raises InputError where it would last too long, or begin before that instant.
+    """
+    zone = zone_of_ends(config, request.cluster)
+    # Cron has no seconds, and now is no time on a wall clock: clusters in other zones would begin
+    # hours later. So both are instants.
+    begins = minute(at)
+    starts = _written(begins, zone)
+    if request.starts is not None:
+        starts = end(request.starts, begins, zone, Role.ONCE)
+        begins = _instant(starts, begins)
+    ends = end(request.until or "", begins, zone)
+    if request.length is not None:
+        ends = _written(until(max(at, begins), request.length), zone)
+    if request.longest is not None:
+        _check_length(ends, until(at, request.longest), zone)
+    found: dict[str, Value] = {
+        "state": STATES[request.state],
+        "starts": starts,
+        "ends": ends,
+        "reason": request.reason,
+    }
+    if request.requested_by:
+        found["requestedBy"] = request.requested_by
+    if request.ticket:
+        found["ticket"] = request.ticket
+    return found
+
+
+def _instant(starts: str, now: datetime) -> datetime:
+    """Return the instant of a beginning, `now` where it is none: a policy with it is refused."""
+    try:
+        found = datetime.fromisoformat(starts)
+    except ValueError:
+        return now
+    # A beginning in the past would say of then that it was open.
+    if found.tzinfo is not None and found < now:
+        raise InputError(f"an override must not begin in the past, got {starts!r}")
+    return found if found.tzinfo is not None else now
 
 
 def _check_length(ends: str, last: datetime, zone: ZoneInfo) -> None:
@@ -150,14 +178,14 @@ def _check_length(ends: str, last: datetime, zone: ZoneInfo) -> None:
         )
 
 
-def end(text: str, begins: datetime, zone: ZoneInfo) -> str:
+def end(text: str, begins: datetime, zone: ZoneInfo, role: Role = Role.ONCE_END) -> str:
     """Return the instant at which what begins at another one ends, with an offset.
 
     A time of day, a date, or a time without an offset is one on the clocks of a zone. What is none
     of them is returned as it is: a policy with it is refused, which says what must be there.
     """
     try:
-        found = moments.parse(text, Role.ONCE_END).value
+        found = moments.parse(text, role).value
     except RefusedError:
         return text
     if isinstance(found, time):
@@ -239,13 +267,15 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
     if fails(results):
         raise InputError("; ".join(str(each) for each in results if fails([each])))
     found: dict[tuple[str | None, str], list[tuple[Rule, Timetable]]] = {}
-    for name, version in zip(places, versions, strict=True):
+    by: dict[tuple[str | None, str], str | None] = {}
+    for (name, policy, _), version in zip(read, versions, strict=True):
         own = _names(config, name)
         for rule in version.timetable.overrides:
             # A cluster has those of all clusters as well, on its own clock.
             key = (name if rule.key in own else None, rule.key)
             found.setdefault(key, []).append((rule, version.timetable))
-    every = [_listed(name, place, rules, at) for (place, name), rules in found.items()]
+            by[key] = policy.spec.overrides[rule.key].requested_by if policy else None
+    every = [_listed(*key, by[key], rules, at) for key, rules in found.items()]
     return sorted(every, key=lambda each: each.cluster is not None)
 
 
@@ -257,7 +287,11 @@ def _at_once(policy: WindowPolicy | None) -> WindowPolicy | None:
 
 
 def _listed(
-    name: str, cluster: str | None, rules: list[tuple[Rule, Timetable]], at: datetime
+    cluster: str | None,
+    name: str,
+    by: str | None,
+    rules: list[tuple[Rule, Timetable]],
+    at: datetime,
 ) -> ListedOverride:
     """Return an override by what it is wherever it holds: it is over when it is over everywhere."""
     rule, timetable = rules[0]
@@ -277,7 +311,7 @@ def _listed(
     elif begins is not None and at < begins:
         phase = Phase.COMING
     return ListedOverride(
-        name, cluster, rule.state or "", begins, ends, phase, rule.reason, timetable.zone
+        name, cluster, rule.state or "", begins, ends, phase, rule.reason, by, timetable.zone
     )
 
 

@@ -287,6 +287,7 @@ class ListedOverride(_Closed):
     ends: datetime
     phase: Literal["coming", "active", "over"] = Field(description="By what is in Git.")
     reason: str
+    requested_by: str | None
 
 
 class OverrideList(_Closed):
@@ -336,7 +337,12 @@ class Override(_Closed):
 
     state: Literal["open", "closed"]
     reason: str = Field(min_length=1, max_length=500)
-    length: _Length = Field(_ABSENT, alias="for", description="How long, from now: 2h, 90m, 1d.")
+    starts: str | None = Field(
+        None,
+        alias="from",
+        description="When it begins: 2026-12-24T20:00, or with an offset (default: now).",
+    )
+    length: _Length = Field(_ABSENT, alias="for", description="How long: 2h, 90m, 1d.")
     until: str | None = Field(
         None, description="Until when: 18:00, 2026-12-24, or an instant with an offset."
     )

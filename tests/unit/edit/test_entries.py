@@ -10,7 +10,7 @@ from calls import spec
 from seeds import EVENTS
 
 from krm_windows.cli import main
-from krm_windows.edit import icalendar_events
+from krm_windows.edit import icalendar_events, public_holidays
 from krm_windows.edit.entries import DatedEntry, render
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
@@ -46,6 +46,23 @@ def printed(calendar: bytes, years: str, folder: Path, capsys: Printed, *options
     (folder / "company.ics").write_bytes(calendar)
     assert main(["import", str(folder / "company.ics"), "--years", years, *options]) == 0
     return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("today", ["2026-11-30", "2027-01-01", "2028-02-29"])
+def test_the_turn_of_the_year_is_offered_beside_the_next_holidays(today: str) -> None:
+    first = date.fromisoformat(today)
+    found = public_holidays.coming("DE", "BY", first)
+    [turn] = [each for each in found if each.ends != each.starts]
+    assert (turn.starts.month, turn.starts.day, turn.ends.month, turn.ends.day) == (12, 24, 1, 1)
+    assert turn.ends >= first
+    assert "Epiphany" in [each.reason for each in found]
+    assert all(each.ends >= first for each in found)
+
+
+def test_places_have_names() -> None:
+    assert public_holidays.countries()[public_holidays.country_of("Europe/Berlin")] == "Germany"
+    assert public_holidays.regions("DE")["BY"] == "Bayern"
+    assert public_holidays.country_of("UTC") == ""
 
 
 # The beginning and the end, which is excluded, of what touches 2027, and of what does not.

@@ -1,6 +1,7 @@
 """Policies changed over HTTP: one commit each, with the caller as author, or nothing at all."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ IDENTITY = {
 }
 Client = Any
 Commit = Any
+Serve = Any
 Git = Any
 
 
@@ -139,6 +141,18 @@ def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
     assert ended.status == 200
     assert client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"] == []
     assert git("status", "--porcelain") == ""
+
+
+def test_an_override_is_planned(serve: Serve, git: Git) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    wanted = {"state": "open", "for": "2h", "reason": "Audit", "requestedBy": "Ada"}
+    for starts, status in (("2026-11-23T09:00", 422), ("soon", 422), ("2026-12-24T20:00", 201)):
+        asked = {**wanted, "from": starts}
+        assert client.ask("POST", f"{POLICY_PATH}/overrides", asked).status == status, starts
+    [listed] = client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"]
+    assert (listed["phase"], listed["requestedBy"]) == ("coming", "Ada")
+    assert listed["begins"] == "2026-12-24T19:00:00+00:00"
+    assert "2026-12-24T22:00+01:00" in git("show", "HEAD:clusters/week.yaml")
 
 
 def test_a_file_that_a_kustomization_names_is_not_removed(
