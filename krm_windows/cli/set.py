@@ -3,7 +3,7 @@
 import argparse
 
 from krm_windows.cli import changed, inputs, times
-from krm_windows.edit.patches import patched, patched_cluster
+from krm_windows.edit.patches import patched, patched_clusters
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject, Value, parse, value
 from krm_windows.krm.resource_list import check_encoding
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     def change(policy: KubeObject) -> KubeObject:
         if arguments.cluster is None:
             return patched(policy, patch)
-        return patched_cluster(policy, arguments.cluster, patch)
+        return patched_clusters(policy, {arguments.cluster: patch})
 
     return changed.run(arguments, change, times.now())
 

@@ -1,6 +1,9 @@
 """A policy's own text, changed by a merge patch: what the patch leaves alone keeps every byte."""
 
-from krm_windows.krm import InputError, KubeObject, Mapping, Value
+from collections.abc import Mapping
+
+from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.krm import Mapping as Node
 from krm_windows.krm.merge_patch import compose, merge, pruned
 
 
@@ -38,22 +41,41 @@ def patched(config: KubeObject, patch: Value) -> KubeObject:
     return changed
 
 
-def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObject:
-    """Return a policy whose spec on one cluster is changed by a merge patch.
+def patched_clusters(config: KubeObject, patches: Mapping[str, Value]) -> KubeObject:
+    """Return a policy whose spec is changed by a merge patch on each of some clusters.
 
-    The entry of the cluster is a patch itself, so the two become one. Null takes from the cluster
+    The entry of a cluster is a patch itself, so the two become one. Null takes from the cluster
     what the policy has for all. Raises AbsentError for a cluster that the policy does not name,
     and InputError for what is no patch.
     """
-    entry_of_it = f'{{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
-    check_cluster(
-        config, cluster, f": first add it with a patch of the whole object, {entry_of_it}"
-    )
-    spec = config.get("spec")
-    # A cluster that changes nothing may be written as `test:` alone.
-    own = config.get("spec", "clusters", cluster) or {}
+    spec, found = config.get("spec"), config.get("spec", "clusters")
+    clusters = found if isinstance(found, dict) else {}
+    entries: dict[str, Value] = {}
+    for cluster, patch in patches.items():
+        if cluster not in clusters:
+            entry = f'{{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
+            advice = f": first add it with a patch of the whole object, {entry}"
+            check_cluster(config, cluster, advice)
+        # A cluster that changes nothing may be written as `test:` alone.
+        entries[cluster] = _entry(cluster, clusters[cluster] or {}, patch, spec)
+    place = ("spec", "clusters")
+    changed = config.as_read()
+    # At once, however many they are: each change is a reading of the text.
+    changed.set({**clusters, **entries}, *place)
+    deeper = [cluster for cluster in entries if _is_line_that_deepens(config, changed, cluster)]
+    if deeper:
+        changed.set({**clusters, **entries, **{cluster: {} for cluster in deeper}}, *place)
+        changed.set({**clusters, **entries}, *place)
+    return changed
+
+
+def _entry(cluster: str, own: Value, patch: Value, spec: Value) -> Value:
+    """Return what a cluster has of its own once a patch is applied there."""
     composed = compose(own, _object(patch))
     entry = pruned(composed, spec)
+    # Of all the other clusters nothing is compared.
+    if isinstance(spec, dict):
+        spec = {name: part for name, part in spec.items() if name != "clusters"}
     # Two patches do not always make one: see `compose`.
     at_once = merge(spec, entry)
     in_turn = merge(merge(spec, own), patch)
@@ -62,18 +84,20 @@ def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObjec
             f"the change cannot be written as an entry of cluster {cluster!r}: write that entry "
             "with a patch of the whole object"
         )
-    changed = config.as_read()
+    return entry
+
+
+def _is_line_that_deepens(config: KubeObject, changed: KubeObject, cluster: str) -> bool:
+    """Whether the entry of a cluster was one line, such as `{timeZone: UTC}`, and is deeper now.
+
+    It is written below its key then. More lines may have comments.
+    """
     place = ("spec", "clusters", cluster)
-    changed.set(entry, *place)
     node, made = config.node_at(*place), changed.node_at(*place)
-    if isinstance(node, Mapping) and isinstance(made, Mapping):
-        # What was one line, such as `berlin: {timeZone: Europe/Berlin}`, and becomes deeper is
-        # written below its key. More lines may have comments.
-        is_line = {key.line for key, _ in node.own} == {node.line}
-        if made.flow and is_line and made.height > node.height:
-            changed.set({}, *place)
-            changed.set(entry, *place)
-    return changed
+    if not (isinstance(node, Node) and isinstance(made, Node)):
+        return False
+    is_line = {key.line for key, _ in node.own} == {node.line}
+    return made.flow and is_line and made.height > node.height
 
 
 def _object(patch: Value) -> Value:

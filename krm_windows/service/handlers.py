@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.patches import patched, patched_cluster
+from krm_windows.edit.patches import patched, patched_clusters
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import API_VERSION, KIND
@@ -378,7 +378,7 @@ def _patch(call: Call, body: bytes) -> Change:
     def change(policy: KubeObject) -> KubeObject:
         if call.cluster is None:
             return patched(policy, patch)
-        return patched_cluster(policy, call.cluster, patch)
+        return patched_clusters(policy, {call.cluster: patch})
 
     return change
 

@@ -10,17 +10,28 @@ function takeOver(form, answer) {
     // A live region speaks when it changes: not at every letter.
     if (here && there && here.innerHTML !== there.innerHTML) here.replaceChildren(...there.childNodes);
   }
-  form.querySelectorAll(".field[data-field]").forEach((field) => {
-    const name = field.dataset.field, there = answer.getElementById(name);
-    const found = answer.getElementById(`${name}-found`);
-    if (!there || !found) return;
-    field.querySelector(".found").replaceChildren(...found.childNodes);
-    field.classList.toggle("has-found", there.hasAttribute("aria-invalid"));
-    const input = field.querySelector("input");
-    if (there.hasAttribute("aria-invalid")) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
+  form.querySelectorAll("[data-field]").forEach((field) => {
+    const name = field.dataset.field, there = answer.querySelector(`[data-field="${name}"]`);
+    if (!there) return;
+    const [found, input] = [`#${name}-found`, `[aria-describedby~="${name}-found"]`];
+    field.querySelector(found).replaceChildren(...there.querySelector(found).childNodes);
+    field.classList.toggle("has-found", there.classList.contains("has-found"));
+    // A group of choices has no such state of its own (WAI-ARIA 1.2).
+    if (there.querySelector(`${input}[aria-invalid]`)) field.querySelector(input).ariaInvalid = "true";
+    else field.querySelector(input)?.removeAttribute("aria-invalid");
   });
 }
+
+// Among a thousand boxes those are shown whose words hold what is sought.
+document.querySelectorAll("[data-filter]").forEach((sought) => {
+  const labels = document.getElementById(sought.dataset.filter).querySelectorAll("label");
+  sought.hidden = false;
+  sought.addEventListener("input", (event) => {
+    event.stopPropagation();
+    const words = sought.value.trim().toLowerCase();
+    labels.forEach((label) => { label.hidden = !label.textContent.toLowerCase().includes(words); });
+  });
+});
 
 document.querySelectorAll("form[data-live]").forEach((form) => {
   const status = document.getElementById("preview-status");

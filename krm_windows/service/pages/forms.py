@@ -16,6 +16,7 @@ from krm_windows.preview.difference import alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
 from krm_windows.service.pages.rendering import here, page, policy_url
+from krm_windows.service.pages.scope import EVERYWHERE, Where
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import DAYS, Change, Order, WriteOutcome, found_of
 
@@ -34,17 +35,24 @@ class Form:
 
     What it changes is at a `path` of the policy, or of the patch of a cluster, such as
     `windows.week`; `fields` are the fields of the form by the names below it, and by the rules
-    about the whole. `action` is `preview` or `save`, and empty for a form as it begins.
+    about the whole. `where` says on which clusters. `action` is `preview` or `save`, and empty for
+    a form as it begins.
     """
 
     texts: dict[str, str]
     action: str = ""
     path: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+    where: Where = EVERYWHERE
     found: dict[str, list[Found]] = field(default_factory=dict)
     general: list[Found] = field(default_factory=list)
     is_conflict: bool = False
     proposal: Proposal | None = None
+
+    def __post_init__(self) -> None:
+        """Say what is still to be chosen."""
+        if self.where.wrong:
+            self.add("scope", self.where.wrong)
 
     def add(self, name: str, message: str, severity: Severity = Severity.ERROR) -> None:
         """Say something of a field."""

@@ -7,13 +7,13 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows import rules
-from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
 from krm_windows.results import Severity
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
+from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Change, Order, entity_tag
@@ -31,13 +31,14 @@ _Window = Annotated[str, Query()]
 @router.get(_WINDOW)
 def show_window_form(call: WriteCluster, window: _Window = "") -> Response:
     """Show the form with the window as it is."""
-    stored = call.stored()
-    texts = _texts(stored.config, call.cluster, window)
+    stored, where = call.stored(), scope.offered(call)
+    texts = _texts(stored.config.get("spec"), call.cluster, window)
     # Without a name it is the form of a window that is not there yet.
     if window and not any(texts.values()):
         raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
     texts |= {_was(name): text for name, text in texts.items()}
-    form = Form({"reason": "", "name": window, "etag": entity_tag(stored), **texts})
+    texts |= {"reason": "", "name": window, "etag": entity_tag(stored)}
+    form = Form(texts, where=where)
     return _page(call, form, window)
 
 
@@ -61,41 +62,49 @@ def _answer(call: Call, sent: dict[str, str], window: str, action: str) -> Respo
     name = texts["name"] = window or texts["name"]
     # A window that is there has no field for its name.
     places = {**_PLACES, rules.NAME_SYNTAX.id: "" if window else "name"}
-    form = Form(texts, action, f"windows.{name}", places)
+    form = Form(texts, action, f"windows.{name}", places, where=scope.sent(call, sent))
+    stored = call.stored()
+    # Somebody else changed it: what was typed is now a change of theirs.
+    if texts["etag"] != entity_tag(stored):
+        form.is_conflict = True
+        _take_over(call, form, name)
     if action == "save" and not texts["reason"]:
         form.add("reason", "Give a reason in one line; it becomes the commit message.")
     if not name:
         form.add("name", "A window needs a name, such as working-week.")
-    elif not window and any(_texts(call.stored().config, call.cluster, name).values()):
+    elif not window and any(_texts(stored.config.get("spec"), call.cluster, name).values()):
         form.add("name", "A window with this name already exists.")
 
-    change = _change(call, name, texts)
+    change = _change(form, name)
     # Only the version that the form was made from is changed (RFC 9110, 13.1.1).
     order = Order(call.caller, texts["reason"], if_match=texts["etag"])
-    if action == "save" and not form.fails:
+    if action == "save" and not form.fails and not form.is_conflict:
         saved = form.save(call, change, order)
         if saved is not None:
             return saved
-    if form.is_conflict:
-        _take_over(call, form, name)
-    # Under no name, or another's, there is nothing to compare.
-    if not form.found.get("name"):
+    # Under no name, or another's, or nowhere there is nothing to compare.
+    if not form.found.keys() & {"name", "scope"}:
         form.preview(call, change, order)
     return _page(call, form, window)
 
 
-def _change(call: Call, window: str, texts: dict[str, str]) -> Change:
+def _change(form: Form, window: str) -> Change:
     def change(config: KubeObject) -> KubeObject:
-        # Null takes it out; on one cluster, it takes out what the policy has for all.
-        content: Value = None
-        if not texts["remove"]:
-            # What they left alone may have changed; what is empty is taken out (RFC 7386).
-            typed = [name for name in FIELDS if texts[name] != texts[_was(name)]]
-            content = {name: texts[name] or None for name in typed}
-        part: Value = {"windows": {window: content}}
-        if call.cluster is None:
-            return patched(config, {"spec": part})
-        return patched_cluster(config, call.cluster, part)
+        spec = config.get("spec")
+
+        def part(cluster: str | None) -> Value:
+            if form.texts["remove"]:
+                # Null takes it out; on one cluster, it takes out what the policy has for all.
+                return {"windows": {window: None}}
+            was, texts = _texts(spec, cluster, window), form.texts
+            # What is empty is taken out, too (RFC 7386).
+            content: Value = {
+                name: texts[name] or None for name in FIELDS if texts[name] != was[name]
+            }
+            # A map without anything in it is an error in a cluster's entry.
+            return {"windows": {window: content}} if content else {}
+
+        return form.where.applied(config, part)
 
     return change
 
@@ -111,7 +120,7 @@ def _take_over(call: Call, form: Form, window: str) -> None:
     for commit in call.windows.history(stored, 1):
         said = f"The last change is {commit.subject!r}, by {commit.by[0]}."
         form.general.append(Found(said, Severity.INFO))
-    now = _texts(stored.config, call.cluster, window)
+    now = _texts(stored.config.get("spec"), call.cluster, window)
     for name in FIELDS:
         # Three versions: as it was, as somebody else made it, as it was typed here.
         was = form.texts[_was(name)]
@@ -124,11 +133,10 @@ def _take_over(call: Call, form: Form, window: str) -> None:
     form.texts["etag"] = entity_tag(stored)
 
 
-def _texts(config: KubeObject, cluster: str | None, window: str) -> dict[str, str]:
+def _texts(spec: Value, cluster: str | None, window: str) -> dict[str, str]:
     """Return the fields of a window as the file has them, on a cluster with what it changes."""
-    spec = config.get("spec")
     if cluster is not None:
-        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
+        spec = merge(spec, _at(_at(spec, "clusters"), cluster) or {})
     found = _at(_at(spec, "windows"), window)
     # Numbers and dates of YAML are texts here, as the file has them.
     texts = {name: _at(found, name) for name in FIELDS}

@@ -59,10 +59,12 @@ class Page(HTMLParser):
 
     @property
     def fields(self) -> dict[str, str]:
+        """What a browser sends: of boxes and choices those that are ticked."""
         return {
             found["name"]: found.get("value", "")
             for tag, found in self.tags
-            if tag == "input" and found.get("type") not in ("checkbox", "radio", "search")
+            if tag == "input" and "name" in found
+            if found.get("type") not in ("checkbox", "radio") or "checked" in found
         }
 
 
@@ -161,11 +163,40 @@ def test_a_window_is_previewed_and_saved(client: Client, git: Git) -> None:
     assert "Saved" in page.text
     # On one cluster, the others keep theirs.
     form = get(client, f"{WINDOW}&cluster=north")
-    assert "on north only" in form.text
+    assert form.fields["on:north"]
     fields = {**form.fields, "opens": "Wed 08:00", "reason": "Later in the north"}
     assert send(client, f"{WINDOW}&cluster=north", fields).status == 303
     assert policy(git)["clusters"]["north"] == {"windows": {"week": {"opens": "Wed 08:00"}}}
     assert policy(git)["windows"]["week"]["opens"] == "Mon 08:00"
+
+
+def test_a_change_is_for_all_clusters_or_for_those_that_are_ticked(
+    client: Client, git: Git
+) -> None:
+    target = f"{PAGE}/window"
+    nights = {"name": "nights", "opens": "daily 22:00", "duration": "2h", "reason": "Nights"}
+    fields = {**get(client, target).fields, **nights}
+    assert fields["scope"] == "all"
+    for chosen, status, said in (
+        ({"scope": ""}, 422, "Choose whether"),
+        ({"scope": "some"}, 422, "Choose at least one"),
+        ({"scope": "some", "on:east": "yes"}, 404, "no cluster"),
+    ):
+        page = send(client, target, {**fields, **chosen})
+        assert (page.status, said in page.text) == (status, True), chosen
+    both = {"scope": "some", "on:north": "yes", "on:south": "yes"}
+    assert send(client, target, {**fields, **both}).status == 303
+    assert count(git) == 2
+    found = {"nights": {"opens": "daily 22:00", "duration": "2h"}}
+    assert policy(git)["clusters"] == {
+        "north": {"windows": found},
+        "south": {"windows": {"week": {"opens": "Tue 08:00"}, **found}},
+    }
+    # As it is shown, and nothing else, becomes what each of them has.
+    form = get(client, WINDOW)
+    assert send(client, WINDOW, {**form.fields, **both, "reason": "As one"}).status == 303
+    assert policy(git)["clusters"]["south"]["windows"]["week"] == {"opens": "Mon 08:00"}
+    assert "week" not in policy(git)["clusters"]["north"]["windows"]
 
 
 def test_the_style_of_the_calendar_is_no_style_of_the_pages() -> None:
