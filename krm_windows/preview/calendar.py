@@ -56,7 +56,7 @@ class Calendar:
     """When a timetable is open in the half-open UTC interval [`begins`, `ends`).
 
     `intervals` are maximal and in order; `descriptions` are the paths of windows in the spec, with
-    what is written there about them.
+    what is written there about them; `requesters` are those of overrides, with who asked for them.
     """
 
     timetable: Timetable
@@ -64,6 +64,7 @@ class Calendar:
     ends: datetime
     intervals: tuple[Segment, ...]
     descriptions: tuple[tuple[str, str], ...] = ()
+    requesters: tuple[tuple[str, str], ...] = ()
 
     @property
     def zone(self) -> ZoneInfo:
@@ -119,13 +120,17 @@ def calendars(timetables: Iterable[Timetable], period: Period) -> tuple[Calendar
 
 
 def described(calendar: Calendar, spec: "Spec") -> Calendar:
-    """Return a calendar with what its policy says of its windows, which no timetable has."""
+    """Return a calendar with what its policy says of its rules, and no timetable has."""
     # By name, as a map in YAML has no order.
     found: list[tuple[str, str]] = []
     for name, window in sorted(spec.windows.items()):
         if window.description.strip():
             found.append((f"windows.{name}", window.description.strip()))
-    return replace(calendar, descriptions=tuple(found))
+    asked: list[tuple[str, str]] = []
+    for name, override in sorted(spec.overrides.items()):
+        by = ", ".join(filter(None, (override.requested_by, override.ticket)))
+        asked.append((f"overrides.{name}", f"Requested: {by}" if by else ""))
+    return replace(calendar, descriptions=tuple(found), requesters=tuple(asked))
 
 
 def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:

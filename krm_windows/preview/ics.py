@@ -1,23 +1,58 @@
 """Calendars as iCalendar (RFC 5545).
 
 An event for each freeze and override, and for each time that a policy is open without an override,
-for the calendars people look at.
+for the calendars people look at. Clusters that are alike share their events.
 """
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import chain, groupby
 
+from krm_windows.escape import cut
 from krm_windows.escape.icalendar import page, text
-from krm_windows.plurals import some
+from krm_windows.plurals import clusters, some
 from krm_windows.preview import exceptions
-from krm_windows.preview.calendar import Calendar, gated_by
-from krm_windows.preview.exceptions import RuleInForce
-from krm_windows.schedule.timeline import Segment, decide, timeline
+from krm_windows.preview.calendar import Calendar, alike, gated_by, titles
+from krm_windows.schedule.timeline import Segment, decide, openings, timeline
 
 _FEW = 4
+_MINUTE = timedelta(minutes=1)
+# So many openings of one day are one event: nobody reads a day of more.
+_OFTEN = 6
+# Signs of a reason in a summary: a calendar shows fewer.
+_LONGEST = 100
 # Of a freeze, which has no state, and of an override.
-_SUMMARIES = {None: "Freeze", "Open": "Open by override", "Closed": "Closed by override"}
+_SUMMARIES = {None: "Freeze", "Open": "Opened by override", "Closed": "Closed by override"}
+_GOES_ON = "It stays open after this, for more than 400 days."
+_HEAD = (
+    "BEGIN:VCALENDAR",
+    # A calendar has to have VERSION and PRODID (RFC 5545, 3.6).
+    "VERSION:2.0",
+    "PRODID:-//krm-windows//calendar//EN",
+    # The default, written out (RFC 5545, 3.7.1).
+    "CALSCALE:GREGORIAN",
+    # How often to ask for it again (RFC 7986, 5.7), and how that was said before.
+    "REFRESH-INTERVAL;VALUE=DURATION:PT15M",
+    "X-PUBLISHED-TTL:PT15M",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What an event says; `words` are lines, of which some may be empty.
+
+    `identity` is what its UID is made of, beside the policy and its cluster: not its end, so that
+    a window that grows is the same event.
+    """
+
+    begins: datetime
+    ends: datetime
+    summary: str
+    words: tuple[str, ...]
+    identity: tuple[str, ...]
 
 
 def render(every: Sequence[Calendar]) -> str:
@@ -27,91 +62,109 @@ def render(every: Sequence[Calendar]) -> str:
     cut is given in full, so that it has the same UID and the same times whatever range is asked
     for.
     """
-    name = text(some(sorted({one.name for one in every}), _FEW))
-    # A calendar has to have VERSION and PRODID (RFC 5545, 3.6).
-    lines = [
-        "BEGIN:VCALENDAR",
-        "VERSION:2.0",
-        "PRODID:-//krm-windows//calendar//EN",
-        # The default, written out (RFC 5545, 3.7.1).
-        "CALSCALE:GREGORIAN",
-        # What programs call a calendar that is subscribed to (RFC 7986, 5.1), and what they did
-        # before there was a standard, which all know.
-        f"NAME:{name}",
-        f"X-WR-CALNAME:{name}",
-    ]
-    for calendar in every:
-        for span in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
-            lines += _exception(calendar, span)
-        for segment in _openings(calendar):
-            lines += _opening(calendar, segment)
+    policies = sorted({one.timetable.policy for one in every})
+    name = text(every[0].name if len(every) == 1 else some(policies, _FEW))
+    # What programs call a calendar that is subscribed to (RFC 7986, 5.1), and what they did before
+    # there was a standard, which all know.
+    lines = [*_HEAD, f"NAME:{name}", f"X-WR-CALNAME:{name}"]
+    # What several have alike is one event: a freeze of all clusters, wherever else they differ.
+    events: dict[_Event, list[Calendar]] = {}
+    for group in alike(every):
+        targets = some(list(dict.fromkeys(gated_by(one.timetable) for one in group)), _FEW)
+        for event in chain(_exceptions(group[0]), _openings(group[0], targets)):
+            events.setdefault(event, []).extend(group)
+    for event, of in events.items():
+        # What all have needs no names: the calendar has one.
+        names = clusters([one.timetable.cluster or "" for one in of])
+        if len(policies) > 1:
+            names = some(titles(of), _FEW)
+        lines += _written(of[0], event, "" if len(of) == len(every) else f" ({names})")
     # Lines end in CRLF, and long ones are folded (RFC 5545, 3.1).
     return page([*lines, "END:VCALENDAR"])
 
 
-def _exception(calendar: Calendar, span: RuleInForce) -> list[str]:
-    """Return the event of a freeze or an override."""
-    words = f"By {span.rule.name}."
-    if span.rule.reason:
-        words += f"\n{span.rule.reason}"
-    what = _SUMMARIES[span.rule.state]
-    return _event(calendar, (span.begins, span.ends), what, words, span.rule.name)
-
-
-def _openings(calendar: Calendar) -> Iterator[Segment]:
-    """Yield what is open, whole, without the time of overrides: they have events of their own."""
-    overrides = frozenset(override.name for override in calendar.timetable.overrides)
-    for segment in calendar.intervals:
-        for part in timeline(calendar.timetable, *_whole(calendar, segment), apart=overrides):
-            is_near = part.begins < calendar.ends and part.ends > calendar.begins
-            if is_near and overrides.isdisjoint(part.rules):
-                yield part
-
-
-def _opening(calendar: Calendar, segment: Segment) -> list[str]:
-    begins, ends = segment.begins, segment.ends
-    words = f"By {', '.join(segment.rules)}.\nChanges may reach {gated_by(calendar.timetable)}."
-    # An event has an end, however far away that of the opening is.
-    if ends == calendar.ends and calendar.is_open_after:
-        words += "\nIt stays open after this, for more than 400 days."
-    return _event(calendar, (begins, ends), "Open", words)
-
-
-def _event(
-    calendar: Calendar, edges: tuple[datetime, datetime], what: str, words: str, *rule: str
-) -> list[str]:
-    begins, ends = map(_stamp, edges)
-    # A name that depends on the policy, the cluster and the beginning alone. Without the end: a
-    # window that grows is the same event. A reader that has it already replaces it by one with the
-    # same UID (RFC 5545, 3.8.4.7).
+def _exceptions(calendar: Calendar) -> Iterator[_Event]:
+    """Yield the freezes and overrides, without what has no effect."""
     timetable = calendar.timetable
-    identity = "\n".join((timetable.policy, timetable.cluster or "", begins, *rule))
+    # It wins, whatever else the policy says.
+    if timetable.state != "Scheduled":
+        return
+    requesters = dict(calendar.requesters)
+    for span in exceptions.spans(timetable, calendar.begins, calendar.ends):
+        rule = span.rule
+        parts = [(span.begins, span.ends)]
+        if rule.state == "Open":
+            # As far as no override closes, which is stronger.
+            parts = list(openings(timetable, *parts[0]))
+        called = cut(rule.reason.partition("\n")[0], _LONGEST) or rule.key
+        words = (f"By {rule.name}.", rule.reason, requesters.get(rule.name, ""))
+        for begins, ends in parts:
+            # What begins before all that is looked at would begin later each day.
+            moment = _stamp(begins) if begins > calendar.begins - exceptions.FAR else ""
+            summary = f"{_SUMMARIES[rule.state]}: {called}"
+            yield _Event(begins, ends, summary, words, (moment, rule.name))
+
+
+def _openings(calendar: Calendar, targets: str) -> Iterator[_Event]:
+    """Yield what is open; what opens often on a day is one event of that day."""
+    descriptions = dict(calendar.descriptions)
+    for _, group in groupby(_segments(calendar), partial(_day, calendar)):
+        segments = list(group)
+        state, count = "Open", ""
+        if len(segments) >= _OFTEN:
+            state, count = "Opens and closes often", f"{len(segments)} times on this day."
+            segments = [replace(segments[0], ends=segments[-1].ends)]
+        for segment in segments:
+            # `windows.working-week` is `working-week`; `state` is in no map.
+            names = [rule.partition(".")[2] for rule in segment.rules if "." in rule]
+            words = (
+                f"By {', '.join(segment.rules)}.",
+                *(descriptions.get(rule, "") for rule in segment.rules),
+                count,
+                f"Changes may reach {targets}.",
+                # An event has an end, however far away that of the opening is.
+                _GOES_ON if segment.ends == calendar.ends and calendar.is_open_after else "",
+            )
+            moment = _stamp(segment.begins) if segment.begins != calendar.begins else ""
+            summary = ": ".join(filter(None, (state, some(names, _FEW))))
+            yield _Event(segment.begins, segment.ends, summary, words, (moment,))
+
+
+def _segments(calendar: Calendar) -> Iterator[Segment]:
+    """Yield what is open, whole, without the time of overrides: they have events of their own."""
+    timetable = calendar.timetable
+    overrides = frozenset(override.name for override in timetable.overrides)
+    # At most 400 days beyond the range.
+    begins = decide(timetable, calendar.begins).since or calendar.begins
+    ends = decide(timetable, calendar.ends - _MINUTE).until or calendar.ends
+    for part in timeline(timetable, begins, ends, apart=overrides):
+        is_near = part.begins < calendar.ends and part.ends > calendar.begins
+        if part.open and is_near and overrides.isdisjoint(part.rules):
+            yield part
+
+
+def _day(calendar: Calendar, segment: Segment) -> date:
+    return segment.begins.astimezone(calendar.zone).date()
+
+
+def _written(calendar: Calendar, event: _Event, where: str) -> list[str]:
+    """Write an event; `where` are the clusters that it is about."""
+    timetable = calendar.timetable
+    identity = "\n".join((timetable.policy, timetable.cluster or "", *event.identity))
     return [
         "BEGIN:VEVENT",
+        # A reader that has it already replaces it (RFC 5545, 3.8.4.7).
         f"UID:{hashlib.sha256(identity.encode()).hexdigest()[:32]}@krm-windows.dev",
         # The range's beginning and not now, so that the same call writes the same bytes.
         f"DTSTAMP:{_stamp(calendar.begins)}",
-        f"DTSTART:{begins}",
-        f"DTEND:{ends}",
-        f"SUMMARY:{text(f'{what}: {calendar.name}')}",
-        f"DESCRIPTION:{text(words)}",
+        f"DTSTART:{_stamp(event.begins)}",
+        f"DTEND:{_stamp(event.ends)}",
+        f"SUMMARY:{text(event.summary + where)}",
+        f"DESCRIPTION:{text(chr(10).join(filter(None, event.words)))}",
         # It says when changes may come, and keeps nobody busy (RFC 5545, 3.8.2.7).
         "TRANSP:TRANSPARENT",
         "END:VEVENT",
     ]
-
-
-def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
-    """Return an interval as it is without the range, at most 400 days beyond it."""
-    begins = segment.begins
-    ends = segment.ends
-    # Only what touches the range may be cut by it; the gate's evaluator knows where it goes on.
-    if begins == calendar.begins:
-        begins = decide(calendar.timetable, begins).since or begins
-    if ends == calendar.ends:
-        # Asked for the segment's beginning: at its end something else holds already.
-        ends = decide(calendar.timetable, segment.begins).until or ends
-    return begins, ends
 
 
 def _stamp(at: datetime) -> str:

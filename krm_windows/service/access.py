@@ -116,7 +116,7 @@ def token_line(name: str, granted: str, token: str, author: Person | None = None
     Raises ValueError for scopes that do not exist.
     """
     scopes(granted)
-    line = f"{name} {granted} sha256:{_digest(token)}"
+    line = f"{name} {granted} sha256:{digest(token)}"
     if author is not None:
         line += f" {author.name} <{author.email}>"
     return line
@@ -145,7 +145,7 @@ class Access:
 
         `secret` is what sessions are signed with: another one ends them.
         """
-        self._ways = ways
+        self.ways = ways
         self._tokens = _TokenFile(ways.tokens) if ways.tokens is not None else None
         self.keys = Keys(ways.provider.issuer) if ways.provider else None
         self._secret = secret or secrets.token_bytes(_SECRET)
@@ -164,22 +164,27 @@ class Access:
             return proxied
         cookie = request.cookies.get(COOKIE)
         if cookie is not None and self._tokens is not None:
-            return self._session(self._tokens, cookie) or self._ways.anonymous
-        return self._ways.anonymous
+            return self._session(self._tokens, cookie) or self.ways.anonymous
+        return self.ways.anonymous
+
+    def holder(self, name: str) -> Caller | None:
+        """Return who has the line of a name in the file of tokens, as it is now."""
+        found = self._tokens.current() if self._tokens is not None else {}
+        return next((caller for caller in found.values() if caller.name == name), None)
 
     def begin_session(self, token: str) -> str:
         """Return the value of a cookie for whoever has a token; raises Problem for a wrong one."""
-        self._find(_digest(token))
+        self._find(digest(token))
         # The hash of the token, which is no secret: what its line says then is what counts, and
         # without the line, the session ends.
-        content = {"sub": _digest(token), "exp": int(time.time()) + _SESSION_SECONDS}
+        content = {"sub": digest(token), "exp": int(time.time()) + _SESSION_SECONDS}
         # Signed and not encrypted: the browser's owner may read who they are.
         return jwt.encode(content, self._secret, _SIGNED)
 
     def _bearer(self, header: str) -> Caller:
         kind, _, token = header.partition(" ")
         token = token.strip() if kind.lower() == "bearer" else ""
-        provider = self._ways.provider
+        provider = self.ways.provider
         # A JSON Web Token has three parts (RFC 7519, 3); a token of ours has no dot.
         if provider is not None and self.keys is not None and token.count(".") == 2:  # noqa: PLR2004
             try:
@@ -189,7 +194,7 @@ class Access:
             except UnreachableError as error:
                 raise _unreachable(str(error)) from None
             return self._claimed(claims, provider)
-        return self._find(_digest(token))
+        return self._find(digest(token))
 
     def _find(self, digest: str) -> Caller:
         """Return whose token has a hash; raises Problem where nobody's has."""
@@ -218,7 +223,7 @@ class Access:
         return Caller(identity, Person(name, email or identity), granted)
 
     def _proxied(self, request: Request) -> Caller | None:
-        proxy = self._ways.proxy
+        proxy = self.ways.proxy
         if proxy is None or request.client is None:
             return None
         if not _is_from(request.client.host, proxy):
@@ -237,7 +242,7 @@ class Access:
     def _granted(self, values: Iterable[object]) -> frozenset[Scope]:
         # `*` is for everybody who is known.
         names = ["*", *(each for each in values if isinstance(each, str))]
-        return frozenset().union(*(self._ways.granted.get(each, ()) for each in names))
+        return frozenset().union(*(self.ways.granted.get(each, ()) for each in names))
 
     def _session(self, tokens: "_TokenFile", cookie: str) -> Caller | None:
         try:
@@ -305,7 +310,8 @@ def _read_caller(parts: re.Match[str]) -> Caller | None:
     return Caller(name, author, scopes(parts["scopes"]))
 
 
-def _digest(token: str) -> str:
+def digest(token: str) -> str:
+    """Return the hash by which a token is known."""
     # No salt: of 256 random bits no table can be made.
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
@@ -331,7 +337,7 @@ def _identity(name: str) -> str:
     found = clean(name)
     if found == name:
         return found
-    return f"{found}-{_digest(name)[:16]}"
+    return f"{found}-{digest(name)[:16]}"
 
 
 def _header(request: Request, name: str | None) -> str | None:

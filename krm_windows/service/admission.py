@@ -21,6 +21,7 @@ from krm_windows.service.policies import NO_NAMESPACE, Place, Stored
 from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.rates import Rate
 from krm_windows.service.settings import SERVICE
+from krm_windows.service.subscriptions import Subscriptions
 from krm_windows.service.windows import Windows
 from krm_windows.service.writing import WriteOutcome, Writer
 from krm_windows.system import addresses
@@ -96,6 +97,7 @@ class Service:
         """Begin to count, each caller from nothing."""
         settings = self.windows.settings
         self.writer = Writer(self.windows)
+        self.subscriptions = Subscriptions(self.windows, self.access)
         self.changes = Rate(settings.rate)
         self.failures = Rate(_FAILURES_A_MINUTE)
 

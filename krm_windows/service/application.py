@@ -65,7 +65,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     is_page = HTML in request.headers.get("accept", "")
     if route is not None:
         is_page = not route.include_in_schema
-    return rendering.refused(problem) if is_page else as_response(problem)
+    return rendering.refused(request, problem) if is_page else as_response(problem)
 
 
 def _problem(request: Request, error: Exception) -> Problem:

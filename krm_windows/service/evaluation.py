@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError
+from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import ics, records
-from krm_windows.preview.calendar import Period, calendars
+from krm_windows.preview.calendar import Period, alike, calendars, described
 from krm_windows.preview.versions import PolicySource
 from krm_windows.results import Result, fails
 from krm_windows.schedule import timeline
@@ -30,6 +31,10 @@ _MOST_SOURCES = 100
 # Names of clusters, which most questions need, and tables: some ten kilobytes each.
 _MOST_NAMED = 2000
 _MOST_TIMETABLES = 2000
+
+# A calendar that is subscribed to: of so many days, and of so many groups of clusters.
+_YEAR = 366
+_MOST_ALIKE = 20
 
 
 class _Named(NamedTuple):
@@ -113,6 +118,20 @@ class Evaluator:
         if media_type == ICS:
             return ics.render([drawn]).encode()
         return json_body(records.calendar(drawn))
+
+    def subscribed(self, stored: Stored, cluster: str | None, at: datetime) -> bytes:
+        """Return a year of a policy, or of a cluster, from the day of an instant on, as iCalendar.
+
+        Raises Problem where its clusters differ so much that nobody could read it.
+        """
+        names = (cluster,) if cluster is not None else self.clusters(stored) or (None,)
+        timetables = [self.timetable(stored, name) for name in names]
+        specs = (self.policy(stored, name).spec for name in names)
+        drawn = list(map(described, calendars(timetables, Period(Today(at), _YEAR)), specs))
+        if len(alike(drawn)) > _MOST_ALIKE:
+            detail = f"the clusters of {stored.title} differ too much: subscribe to one of them"
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
+        return ics.render(drawn).encode()
 
     def _names(self, stored: Stored) -> _Named:
         source = self._source(stored)

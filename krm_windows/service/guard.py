@@ -94,10 +94,11 @@ class Guard:
         route = request.scope.get("route")
         operation = getattr(route, "unique_id", "none")
         self._log.count(operation, status, seconds)
-        changes = request.method != "GET" and request.state.scope not in (None, Scope.READ)
-        if route is None or not (changes or status in _REFUSED):
-            return
         logged: dict[str, object] = request.state.logged
+        # What a handler names is an event, though it changes no policy.
+        changes = request.method != "GET" and request.state.scope not in (None, Scope.READ)
+        if route is None or not (changes or status in _REFUSED or "event" in logged):
+            return
         event = logged.pop("event", "changed")
         if status >= HTTPStatus.BAD_REQUEST:
             event = "refused"

@@ -1,7 +1,7 @@
 """The handlers of the REST interface: each takes a call that was let in, and answers it."""
 
 import hashlib
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from krm_windows.schedule import timeline
 from krm_windows.service import admission, bodies, models, problems, routing
 from krm_windows.service.admission import (
     AdminPolicy,
+    Anybody,
     Body,
     Call,
     OverrideCluster,
@@ -44,6 +45,7 @@ from krm_windows.service.parameters import (
     MustMatch,
     OverrideName,
     Reason,
+    Token,
 )
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, bad_request, json_body
@@ -225,16 +227,34 @@ def get_rendered(call: ReadPolicy) -> Response:
 )
 def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
     """Say when a policy should be open by what is in Git: as JSON, or as iCalendar."""
-    wanted = ICS if ICS in call.request.headers.get("accept", "") else JSON
-    return calendar_as(call, wanted, start, days)
-
-
-def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
-    """Answer with a policy's calendar in one form."""
     windows = call.windows
+    wanted = ICS if ICS in call.request.headers.get("accept", "") else JSON
     period = Period(start or Today(windows.now()), days)
-    body = windows.evaluator.calendar(call.stored(), call.cluster, period, media_type)
-    return _unless_known(call, body, media_type)
+    body = windows.evaluator.calendar(call.stored(), call.cluster, period, wanted)
+    return _unless_known(call, body, wanted)
+
+
+@router.get(
+    "/calendars/{token}.ics",
+    response_class=Response,
+    responses={200: {"content": {ICS: _TEXT}}, **_KNOWN},
+    tags=["calendars"],
+)
+def get_subscribed_calendar(call: Anybody, token: Token) -> Response:
+    """Return a year of the calendar that has this address, from today on, as iCalendar."""
+    windows, subscriptions = call.windows, call.service.subscriptions
+    found = subscriptions.find(token)
+    if found is None:
+        call.service.count_failure(call.request)
+        raise _no_calendar()
+    subscriptions.note(found)
+    try:
+        stored = windows.snapshot.one(found.place)
+        body = windows.evaluator.subscribed(stored, found.cluster, windows.now())
+    except Problem as problem:
+        # A policy or a cluster that is gone: which others there are is not for whoever asks.
+        raise _no_calendar() if problem.status is HTTPStatus.NOT_FOUND else problem from None
+    return _unless_known(call, body, ICS)
 
 
 @router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
@@ -309,6 +329,10 @@ def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
         "next": _next(start + limit, len(places)),
     }
     return as_json(body)
+
+
+def _no_calendar() -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, "calendar not found")
 
 
 def _written(call: Call, outcome: WriteOutcome, status: HTTPStatus = HTTPStatus.OK) -> Response:

@@ -38,6 +38,7 @@ Name = Annotated[str, Path(description="The name of the policy.", pattern=_PART)
 OverrideName = Annotated[
     str, Path(alias="override", description="The name of the override.", pattern=_PART)
 ]
+Token = Annotated[str, Path(description="The token of the calendar's address.", pattern=_PART)]
 File = Annotated[
     str | None, Query(description="The file, if several contain a policy of this name.")
 ]

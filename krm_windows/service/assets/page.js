@@ -55,3 +55,12 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
     if (target.name !== "reason") timer = setTimeout(preview, PAUSE);
   });
 });
+
+// Where the browser has a clipboard for us, which it has with TLS and on this machine alone.
+if (navigator.clipboard) document.querySelectorAll("button[data-copy]").forEach((button) => {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).value);
+    button.textContent = "Copied";
+  });
+});

@@ -15,10 +15,9 @@ from krm_windows.plan.clocks import Today
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.picture import draw
-from krm_windows.service import handlers, routing
+from krm_windows.service import routing
 from krm_windows.service.admission import Call, ReadCluster
-from krm_windows.service.bodies import ICS
-from krm_windows.service.pages import overview
+from krm_windows.service.pages import overview, subscribe
 from krm_windows.service.pages.rendering import environment, here, page
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
@@ -76,6 +75,7 @@ def show_policy(
         "rendered": rendered,
         "stages": stages,
         "days": days,
+        "subscriptions": subscribe.listed(call),
         "zone": zone or overrides.zone_of_ends(stored.config, cluster),
         "zones": len(clocks.of_clusters(stored.config)),
         # However wrong the policy is otherwise.
@@ -89,12 +89,6 @@ def show_policy(
     except Problem as problem:
         values["wrong"] = problem
     return page(call, "policy.html", values)
-
-
-@router.get(f"{_POLICY}/calendar.ics")
-def show_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
-    """Answer with a policy's calendar as iCalendar, whatever a browser would rather have."""
-    return handlers.calendar_as(call, ICS, start, days)
 
 
 def _listed(call: Call, stored: Stored) -> list[ListedOverride]:

@@ -10,12 +10,13 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
+from starlette.requests import Request
 from starlette.responses import Response
 
 from krm_windows.preview import templating
 from krm_windows.preview.clock import span
 from krm_windows.service.access import COOKIE, Scope
-from krm_windows.service.admission import Call
+from krm_windows.service.admission import Call, Service
 from krm_windows.service.bodies import HTML
 from krm_windows.service.policies import NO_NAMESPACE
 from krm_windows.service.problems import Problem
@@ -74,12 +75,14 @@ def page(
     return _html(template, status, {}, {**common, **values})
 
 
-def refused(problem: Problem) -> Response:
+def way_in(service: Service, after: str) -> dict[str, object]:
+    """Return what the page to sign in says: how one gets in, and where that leads."""
+    return {"ways": service.access.ways, "after": after}
+
+
+def refused(request: Request, problem: Problem) -> Response:
     """Answer with a page that says why there is none."""
     template = "problem.html"
-    # Who is not known gets a way in.
-    if problem.status is HTTPStatus.UNAUTHORIZED:
-        template = "login.html"
     # Who calls is not known here: whatever was refused may have been just that.
     values: dict[str, object] = {
         "caller": None,
@@ -87,6 +90,13 @@ def refused(problem: Problem) -> Response:
         "title": _TITLES.get(problem.status, problem.status.phrase),
         "advice": _ADVICE.get(problem.status, ""),
     }
+    # Who is not known gets a way in, and then what they asked for; a form is not sent again.
+    if problem.status is HTTPStatus.UNAUTHORIZED:
+        template, url = "login.html", request.url
+        asked = request.query_params.get("next", "/")
+        if request.method == "GET":
+            asked = f"{url.path}?{url.query}" if url.query else url.path
+        values |= way_in(request.app.state.service, asked)
     return _html(template, problem.status, problem.headers, values)
 
 

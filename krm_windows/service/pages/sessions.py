@@ -1,10 +1,11 @@
 """The way in and out, and what pages are drawn with: for who is not known yet, too."""
 
+import re
 from http import HTTPStatus
 from mimetypes import guess_type
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
 from krm_windows.service import routing
@@ -17,14 +18,19 @@ from krm_windows.service.problems import Problem
 router = routing.pages()
 
 
+# A page of ours: not `//host`, nor what a browser makes that of, such as `/\\host`.
+_OURS = re.compile(r"/(ui/.*|\?.*)?")
+_Next = Annotated[str, Query(alias="next")]
+
+
 @router.get("/ui/login")
-def show_login(call: Anybody) -> Response:
+def show_login(call: Anybody, after: _Next = "/") -> Response:
     """Show the form to sign in."""
-    return page(call, "login.html", {"problem": None})
+    return page(call, "login.html", {"problem": None, **rendering.way_in(call.service, after)})
 
 
 @router.post("/ui/login")
-def begin_session(call: Anybody, fields: Fields) -> Response:
+def begin_session(call: Anybody, fields: Fields, after: _Next = "/") -> Response:
     """Let a browser in: a cookie for whoever has a token."""
     try:
         cookie = call.service.access.begin_session(fields.get("token", "").strip())
@@ -32,7 +38,8 @@ def begin_session(call: Anybody, fields: Fields) -> Response:
         call.service.count_failure(call.request)
         raise
     # With 303 the browser goes on by GET, and a reload sends nothing again (RFC 9110, 15.4.4).
-    response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+    there = after if _OURS.fullmatch(after) else "/"
+    response = RedirectResponse(there, HTTPStatus.SEE_OTHER)
     # No script sees it, and no other site has it sent.
     secure = call.windows.settings.tlsByProxy
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure)

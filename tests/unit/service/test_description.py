@@ -68,6 +68,7 @@ ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
     ("PUT", POLICY, OTHER, {"if_match": "*"}),
     ("POST", f"{POLICY}/preview", OTHER, {}),
     ("GET", "/fleet", b"", {}),
+    ("GET", "/calendars/none.ics", b"", {}),
     ("GET", "/healthz", b"", {}),
     ("GET", "/readyz", b"", {}),
     ("GET", "/metrics", b"", {}),

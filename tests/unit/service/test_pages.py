@@ -12,9 +12,10 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
+from starlette.requests import Request
 
 import krm_windows
-from krm_windows.service.access import Caller, Scope
+from krm_windows.service.access import Caller, Scope, Ways
 from krm_windows.service.pages import rendering
 from krm_windows.service.problems import Problem
 from krm_windows.service.proposals import PullRequests
@@ -117,10 +118,6 @@ def test_a_policy_has_a_page(client: Client) -> None:
     # Two days of four weeks, on the axis and in the rows of two clusters.
     assert classes["weekend-paper"] == 2 * 4 * 3
     assert "14 Dec" in page.text
-    # As iCalendar, whatever a browser would rather have.
-    target = f"{PAGE}/calendar.ics?cluster=south&days=3&from=2026-11-23"
-    answer = client.ask("GET", target, accept="text/html,*/*;q=0.8")
-    assert answer.headers["content-type"].startswith("text/calendar")
 
 
 def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
@@ -337,17 +334,23 @@ def test_a_wrong_override_is_told_beside_its_field(client: Client, git: Git) -> 
     assert count(git) == 1
 
 
-def test_what_a_scope_does_not_allow_is_not_offered(serve: Serve) -> None:
+def test_what_a_scope_does_not_allow_is_not_offered(
+    serve: Serve, started: Serve, tmp_path: Path
+) -> None:
     reader = serve(Caller("bob", Person("Bob", "bob@example.com"), frozenset({Scope.READ})))
     page = get(reader, PAGE)
     assert page.status == 200
     assert not [link for link in page.links if "/window" in link or "/override" in link]
-    assert not [tag for tag, _ in page.tags if tag == "button"]
+    # To subscribe to a calendar is to read.
+    assert [found for tag, found in page.tags if tag == "form"] == [
+        {"method": "post", "action": f"{PAGE}/subscribe"}
+    ]
     for target in (f"{PAGE}/window?window=week", f"{PAGE}/override"):
         assert get(reader, target).status == 403
         assert send(reader, target, {}).status == 403
     # Who is unknown may sign in: the refusal is the form to do it, and no error at the first visit.
-    unknown = serve(None)
+    (tmp_path / "tokens").touch()
+    unknown = started(Ways(tokens=tmp_path / "tokens"), [])
     wrong = send(unknown, "/ui/login", {"token": "nonsense"})
     for page, is_wrong in ((get(unknown, "/"), False), (wrong, True)):
         assert page.status == 401
@@ -365,11 +368,11 @@ def test_how_far_away_it_is_says_on_which_side() -> None:
         assert rendering.away(now + timedelta(seconds=seconds), now) == said
 
 
-@pytest.mark.parametrize("status", [400, 401, 409, 500])
+@pytest.mark.parametrize("status", [400, 409, 500])
 def test_every_refusal_has_a_page(status: int) -> None:
     found = [{"message": "is <b>wrong</b>", "file": "a.yaml", "line": 3, "field": {"path": "spec"}}]
     problem = Problem(HTTPStatus(status), "because <i>", found, {"Retry-After": "1"})
-    response = rendering.refused(problem)
+    response = rendering.refused(Request({"type": "http"}), problem)
     assert response.status_code == status
     assert response.headers["retry-after"] == "1"
     body = bytes(response.body).decode()

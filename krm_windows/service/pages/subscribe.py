@@ -1,0 +1,46 @@
+"""Addresses of a policy's calendar for other programs: made, shown once, listed, and revoked."""
+
+from http import HTTPStatus
+
+from starlette.responses import RedirectResponse, Response
+
+from krm_windows.service import routing
+from krm_windows.service.admission import Call, Fields, ReadCluster
+from krm_windows.service.pages.rendering import here, page
+from krm_windows.service.subscriptions import Subscription
+
+_SUBSCRIBE = "/ui/policies/{namespace}/{name}/subscribe"
+router = routing.pages()
+
+
+@router.post(_SUBSCRIBE)
+def make_calendar_address(call: ReadCluster, _: Fields) -> Response:
+    """Make an address, and show it: its token is kept nowhere."""
+    stored, windows = call.stored(), call.windows
+    # What could not be read later is not made.
+    windows.evaluator.subscribed(stored, call.cluster, windows.now())
+    token = call.service.subscriptions.make(call.caller, call.place, call.cluster)
+    call.logged["event"] = "subscribed"
+    address = f"{call.request.url.netloc}/calendars/{token}.ics"
+    found = {"stored": stored, "here": here(call), "cluster": call.cluster, "address": address}
+    return page(call, "subscribed.html", found)
+
+
+@router.post(f"{_SUBSCRIBE}/revoke")
+def revoke_calendar_address(call: ReadCluster, fields: Fields) -> Response:
+    """Revoke an address."""
+    call.service.subscriptions.revoke(call.caller, fields.get("hash", ""))
+    call.logged["event"] = "unsubscribed"
+    url = f"{here(call)(cluster=call.cluster)}#subscribe"
+    return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)
+
+
+def listed(call: Call) -> list[Subscription]:
+    """Return the addresses of a policy, or of a cluster, that the caller may revoke."""
+    return [
+        each
+        for each in call.service.subscriptions.every()
+        if each.place.key == call.place.key
+        and call.cluster in (None, each.cluster)
+        and each.is_of(call.caller)
+    ]
