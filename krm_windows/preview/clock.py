@@ -1,11 +1,12 @@
 """Instants as a policy's clocks show them, and the moments at which those clocks change."""
 
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 
 _MINUTE = timedelta(minutes=1)
+_DAY = timedelta(days=1)
 
 
 def stamp(at: datetime, zone: tzinfo) -> str:
@@ -56,6 +57,16 @@ def span(length: timedelta) -> str:
         "m": minutes % 60,
     }
     return " ".join(f"{number} {unit}" for unit, number in parts.items() if number) or "0 m"
+
+
+def edges(begins: datetime, ends: datetime) -> tuple[str, str]:
+    """Write in short when something begins and ends on a clock: 08 and 17; Mon 08 and Thu 17."""
+    day = "%a " if ends - begins > _DAY else ""
+    last = f"{ends:{day}%H:%M}"
+    if ends.time() == time():
+        # A day ends at 24:00, and not with the next one.
+        last = (ends - _DAY).strftime(f"{day}24")
+    return f"{begins:{day}%H:%M}".removesuffix(":00"), last.removesuffix(":00")
 
 
 def days(first: date, last: date) -> str:

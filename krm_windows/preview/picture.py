@@ -43,16 +43,17 @@ Place = tuple[float, float]
 class Fact:
     """One thing in a row during the UTC interval [`begins`, `ends`), or what recurs in it.
 
-    A clock change is an instant. `length` is that of each time, and `often` says how often it
-    recurs. `kind` is one of `KINDS`; lane 0 is what results, others what was asked for. `rules` are
-    paths in the spec; `reason` is the user's, or what clocks do. What `goes_back` was so before
-    these days, and what `goes_on` is so after them.
+    A clock change is an instant. `hours` are those of the clock in short. `length` is that of each
+    time, and `often` says how often it recurs. `kind` is one of `KINDS`; lane 0 is what results,
+    others what was asked for. `rules` are paths in the spec; `reason` is the user's, or what clocks
+    do. What `goes_back` was so before these days, and what `goes_on` is so after them.
     """
 
     kind: str
     begins: datetime
     ends: datetime
     label: str
+    hours: tuple[str, str] = ("", "")
     rules: tuple[str, ...] = ()
     length: timedelta = timedelta()
     often: str = ""
@@ -110,6 +111,7 @@ class Row:
 class Tick:
     """A day of a week, and where it is; Mondays are `major`."""
 
+    day: date
     place: Place
     weekday: str
     label: str
@@ -153,6 +155,7 @@ class Week:
         for number in range((self.last - self.first).days + 1):
             day = self.first + number * _DAY
             yield Tick(
+                day,
                 (number / self.length, 1 / self.length),
                 f"{day:%a}",
                 # With its month, as a week may be in two of them.
@@ -225,6 +228,19 @@ class Picture:
         if self.several_zones:
             return "Each row is in its own time zone."
         return f"Days and hours are in {self.zone.key}."
+
+    @property
+    def kinds(self) -> set[str]:
+        """Those of `KINDS` that are in any row."""
+        found: set[str] = set()
+        for row in self.rows:
+            found.update(fact.kind for fact in row.facts)
+        return found
+
+    @property
+    def today(self) -> set[date]:
+        """The date of `now` in each zone, if it is among the days."""
+        return {self.now.astimezone(row.zone).date() for row in self.rows if self.now is not None}
 
     @property
     def time_of_now(self) -> str:
@@ -321,11 +337,13 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
     for run in fold(calendar.intervals):
         # `windows.working-week` is `working-week` on a bar; `state` is in no map.
         names = [rule.partition(".")[2] or rule for rule in run.first.rules]
+        clocks = (each.astimezone(calendar.zone) for each in (run.first.begins, run.last.ends))
         yield Fact(
             kind="often" if run.is_folded else "open",
             begins=run.first.begins,
             ends=run.last.ends,
             label=", ".join(names) + recurring(run),
+            hours=clock.edges(*clocks),
             rules=run.first.rules,
             length=run.first.ends - run.first.begins,
             often=recurring(run),

@@ -1,5 +1,6 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated
 
@@ -76,6 +77,7 @@ def show_policy(
         "stages": stages,
         "days": days,
         "subscriptions": subscribe.listed(call),
+        "chosen": {"from": start.isoformat()} if start else {},
         "zone": zone or overrides.zone_of_ends(stored.config, cluster),
         "zones": len(clocks.of_clusters(stored.config)),
         # However wrong the policy is otherwise.
@@ -104,20 +106,22 @@ def _listed(call: Call, stored: Stored) -> list[ListedOverride]:
 
 def _calendar(
     call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period
-) -> dict[str, Markup]:
-    """Draw the calendar: the `picture`, and every fact of it in `words`.
+) -> dict[str, object]:
+    """Draw the calendar: the `picture`, and every fact of it in `words`; with the days beside it.
 
     Clusters that are alike share a row, so that a fleet of fifty is read at a glance. Tracks of SVG
     are placed by shares of the width: the Content Security Policy allows no style in an element.
     """
     timetables = [call.windows.evaluator.timetable(stored, name) for name in shown]
-    values = {"picture": draw(calendars(timetables, period), call.windows.now())}
+    picture = draw(calendars(timetables, period), call.windows.now())
     templates = {"picture": "picture.html", "words": "described.html"}
-    return {
+    drawn = {
         # Every text in it was escaped by the template.
-        name: Markup(environment().get_template(template).render(values))  # noqa: S704
+        name: Markup(environment().get_template(template).render(picture=picture))  # noqa: S704
         for name, template in templates.items()
     }
+    first, length = picture.rows[0].days[0], timedelta(days=period.days)
+    return {**drawn, "before": f"{first - length}", "after": f"{first + length}"}
 
 
 def _rules(call: Call, stored: Stored) -> dict[str, object] | None:

@@ -1,5 +1,6 @@
 """What pictures show: rows of what is alike, bands of time, lanes for what was asked for."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -51,6 +52,42 @@ def test_what_overlaps_lies_in_lanes() -> None:
     [fact] = [each for each in row.facts if (each.kind, each.label) == ("open", "fix")]
     said = "open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix"
     assert row.words(fact) == said
+
+
+BARS = [
+    # When it opens and closes in March, and what its bar has in the days from the 9th to the 15th.
+    ("10T08:00", "10T17:00", ("08\N{EN DASH}17", "w")),
+    ("10T08:30", "10T17:00", ("08:30\N{EN DASH}17", "w")),
+    ("10T22:00", "11T00:00", ("22\N{EN DASH}24", "w")),
+    ("10T22:00", "11T04:00", ("22\N{EN DASH}04", "w")),
+    ("10T00:00", "11T00:00", ("00\N{EN DASH}24", "w")),
+    ("10T08:00", "13T00:00", ("Wed 08\N{EN DASH}Fri 24", "w")),
+    # Beyond these days it has no hours that they could show.
+    ("08T08:00", "11T17:00", ("\N{EN DASH}Thu 17", "w")),
+    ("10T08:00", "17T17:00", ("Wed 08\N{EN DASH}", "w")),
+    ("08T08:00", "17T17:00", ("w",)),
+]
+
+
+@pytest.mark.parametrize(("opens", "closes", "says"), BARS)
+def test_a_bar_says_hours_and_then_who(opens: str, closes: str, says: tuple[str, ...]) -> None:
+    begins, ends = (datetime.fromisoformat(f"2027-03-{each}") for each in (opens, closes))
+    made = zoned.timetable(
+        time_zone="Europe/Berlin", windows=(Rule(Kind.WINDOW, "w", begins, ends),)
+    )
+    page = html.render(calendars([made], Period(date(2027, 3, 9), 7)))
+    assert re.findall(r"<span>(.*?)</span>", page.partition('class="bar open"')[2])[:2] == list(
+        says
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "says"), [(1, "08\N{EN DASH}17 day"), (7, "08\N{EN DASH}17"), (9, "")]
+)
+def test_a_bar_of_a_picture_says_what_fits(days: int, says: str) -> None:
+    made = timetable()._replace(windows=(Rule(Kind.WINDOW, "day", zoned.at(8), zoned.at(17)),))
+    picture = svg.render(calendars([made], Period(date(2027, 3, 8), days)))
+    assert set(re.findall(r'<text class="on-open"[^>]*>(.*?)<', picture)) == {*filter(None, [says])}
 
 
 def test_what_is_gated_and_why_is_named() -> None:

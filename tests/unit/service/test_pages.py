@@ -118,6 +118,10 @@ def test_a_policy_has_a_page(client: Client) -> None:
     # Two days of four weeks, on the axis and in the rows of two clusters.
     assert classes["weekend-paper"] == 2 * 4 * 3
     assert "14 Dec" in page.text
+    # As many days earlier, or later.
+    for first in ("2026-11-16", "2027-01-11"):
+        assert f"{PAGE}?days=28&from={first}#calendar-title" in page.links
+    assert (page.text.count("Today"), get(client, PAGE).text.count("Today")) == (1, 2)
 
 
 def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
