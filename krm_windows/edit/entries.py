@@ -45,7 +45,7 @@ def render(entries: Iterable[DatedEntry], field: str = "freezes") -> str:
         raise ValueError(f"it produces more than {MOST} {field}")
     named: dict[str, dict[str, str]] = {}
     for entry in joined:
-        named[name(entry.reason, entry.starts.year, named)] = record(entry, field)
+        named[name(entry.reason, str(entry.starts.year), named)] = record(entry, field)
     return render_yaml({field: named}) if named else ""
 
 
@@ -55,9 +55,9 @@ def record(entry: DatedEntry, field: str = "freezes") -> dict[str, str]:
     return {starts: _moment(entry.starts), ends: _moment(entry.ends), reason: entry.reason}
 
 
-def name(reason: str, year: int, taken: Container[str]) -> str:
+def name(reason: str, year: str, taken: Container[str]) -> str:
     """Return a name for an entry, none of those that are taken: `new-years-day-2027`."""
-    first = f"{_words(reason)}-{year}"
+    first = f"{_words(reason)}-{year}".rstrip("-")
     # No other reason has a name with a number: it would end with a year.
     names = chain([first], (f"{first}-{number}" for number in count(2)))
     return next(each for each in names if each not in taken)

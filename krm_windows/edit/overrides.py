@@ -111,13 +111,14 @@ def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObje
     Raises InputError where its name is taken, it would last too long, or the policy has no such
     cluster.
     """
+    found = entry(config, request, at)
     name = request.name or default_name(request.state, at)
     check_cluster(config, request.cluster)
     path = (*_place(request.cluster), name)
     if config.get(*path) is not None:
         raise InputError(f"override {name!r} already exists: use another --name, or --end it")
     changed = config.as_read()
-    changed.set(entry(config, request, at), *path)
+    changed.set(found, *path)
     return changed
 
 

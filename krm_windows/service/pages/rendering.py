@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, partial
 from http import HTTPStatus
 from pkgutil import get_data
@@ -130,6 +130,7 @@ def environment() -> Environment:
     made.filters["span"] = _unbroken
     made.filters["typed"] = typed
     made.filters["utc"] = _utc
+    made.filters["day"] = _day
     made.globals["asset"] = _asset
     made.globals["policy_url"] = policy_url
     made.globals["away"] = away
@@ -156,6 +157,11 @@ def away(at: datetime, now: datetime) -> str:
 def _unbroken(length: timedelta) -> str:
     # A number stays with its unit, whatever the width of a screen.
     return span(length).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _day(day: date) -> str:
+    # As the other dates of pages are: `Thu 2026-12-24`.
+    return f"{day:%a %Y-%m-%d}"
 
 
 def _rough(length: timedelta) -> timedelta:

@@ -2,10 +2,16 @@
 
 from itertools import chain
 
-from krm_windows.service.pages import override, overview, policy, sessions, subscribe, window
-
-_ROUTERS = (
-    *(overview.router, policy.router, window.router, override.router),
-    *(subscribe.router, sessions.router),
+from krm_windows.service.pages import (
+    freeze,
+    holidays,
+    override,
+    overview,
+    policy,
+    sessions,
+    subscribe,
+    window,
 )
-ROUTES = list(chain.from_iterable(router.routes for router in _ROUTERS))
+
+_PAGES = (overview, policy, window, freeze, holidays, override, subscribe, sessions)
+ROUTES = list(chain.from_iterable(each.router.routes for each in _PAGES))

@@ -2,9 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
+from asked import Page, get, send
 from starlette.requests import Request
 
 import krm_windows
@@ -28,49 +27,6 @@ Serve = Any
 PACKAGE = Path(krm_windows.__file__).parent
 PAGE = "/ui/policies/flux-system/week"
 WINDOW = f"{PAGE}/window?window=week"
-FORM = "application/x-www-form-urlencoded"
-
-
-@dataclass
-class Page(HTMLParser):
-    def __init__(self, answer: Any) -> None:  # noqa: ANN401
-        super().__init__()
-        self.status = answer.status
-        self.headers = answer.headers
-        self.source = answer.body.decode()
-        self.texts: list[str] = []
-        self.links: list[str] = []
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        # Where a line may break, no text ends.
-        self.feed(self.source.replace("<wbr>", ""))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: text or "" for name, text in attrs}
-        self.tags.append((tag, found))
-        if tag == "a":
-            self.links.append(found.get("href", ""))
-
-    def handle_data(self, data: str) -> None:
-        if data.strip():
-            self.texts.append(" ".join(data.split()))
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.texts)
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """What a browser sends: of boxes and choices those that are ticked."""
-        return {
-            found["name"]: found.get("value", "")
-            for tag, found in self.tags
-            if tag == "input" and "name" in found
-            if found.get("type") not in ("checkbox", "radio") or "checked" in found
-        }
-
-
-def get(client: Client, target: str) -> Page:
-    return Page(client.ask("GET", target))
 
 
 def count(git: Git) -> int:
@@ -86,10 +42,6 @@ def rewrite(client: Client, git: Git, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new))
     git("commit", "--quiet", "--all", "--message=Oops \u202e")
     client.windows.refresh()
-
-
-def send(client: Client, target: str, fields: dict[str, str]) -> Page:
-    return Page(client.ask("POST", target, urlencode(fields).encode(), content_type=FORM))
 
 
 def test_the_first_page_says_what_is_open(client: Client) -> None:

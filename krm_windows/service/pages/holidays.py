@@ -1,0 +1,107 @@
+"""The next public holidays of a region, of which some become freezes in one commit."""
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from krm_windows.edit import entries, overrides, public_holidays
+from krm_windows.edit.entries import DatedEntry
+from krm_windows.krm import KubeObject, Value
+from krm_windows.plan.clocks import Today
+from krm_windows.service import routing
+from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
+from krm_windows.service.pages import scope
+from krm_windows.service.pages.forms import Form
+from krm_windows.service.pages.freeze import freezes
+from krm_windows.service.writing import Order, entity_tag
+
+_HOLIDAYS = "/ui/policies/{namespace}/{name}/holidays"
+router = routing.pages()
+
+
+@router.get(_HOLIDAYS)
+def show_holidays(
+    call: WriteCluster,
+    country: Annotated[str | None, Query()] = None,
+    region: Annotated[str, Query()] = "",
+) -> Response:
+    """Show the next holidays of a region; without a country, of that of the policy's time zone."""
+    if country is None:
+        zone = overrides.zone_of_ends(call.stored().config, call.cluster)
+        country = public_holidays.country_of(zone.key)
+    return _page(call, Form({"country": country, "region": region}, where=scope.offered(call)))
+
+
+# Apart from saving: it changes nothing, so that no line of the log says it did.
+@router.post(f"{_HOLIDAYS}/preview")
+def preview_holidays(call: ReadCluster, fields: Fields) -> Response:
+    """Say what would come of some holidays as freezes."""
+    return _answer(call, fields, "preview")
+
+
+@router.post(_HOLIDAYS)
+def freeze_holidays(call: WriteCluster, fields: Fields) -> Response:
+    """Make freezes of some holidays, or say why not."""
+    return _answer(call, fields, "save")
+
+
+def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
+    where = scope.sent(call, sent)
+    form = Form({"country": "", "region": "", **sent}, action, "freezes", where=where)
+    chosen = [each for each in _offered(call, form) if _key(each) in sent]
+    if not chosen:
+        form.add("days", "Choose at least one day.")
+
+    def part(config: KubeObject, cluster: str | None) -> Value:
+        there = freezes(config, cluster)
+        new: dict[str, Value] = {}
+        for entry in chosen:
+            record: Value = dict(entries.record(entry))
+            # Chosen a second time, it is there already.
+            if record not in there.values():
+                year = str(entry.starts.year)
+                new[entries.name(entry.reason, year, {*there, *new})] = record
+        return {"freezes": new} if new else {}
+
+    def change(config: KubeObject) -> KubeObject:
+        return where.applied(config, lambda cluster: part(config, cluster))
+
+    reason = f"Freeze {', '.join(each.reason for each in chosen)}"
+    order = Order(call.caller, reason, if_match=entity_tag(call.stored()))
+    if action == "save" and not form.fails:
+        saved = form.save(call, change, order)
+        if saved is not None:
+            return saved
+    if not form.fails:
+        form.preview(call, change, order)
+    return _page(call, form)
+
+
+def _key(entry: DatedEntry) -> str:
+    """Return the field of the form by which an entry is chosen."""
+    return f"{entry.starts}/{entry.ends}"
+
+
+def _offered(call: Call, form: Form) -> list[DatedEntry]:
+    """Return the holidays of the year from today on where the form says; none for no such place."""
+    country, region = form.texts["country"], form.texts["region"]
+    if country not in public_holidays.countries():
+        return []
+    # Of another country before.
+    known = region if region in public_holidays.regions(country) else None
+    zone = overrides.zone_of_ends(call.stored().config, call.cluster)
+    return public_holidays.coming(country, known, Today(call.windows.now()).on(zone))
+
+
+def _page(call: Call, form: Form) -> Response:
+    countries = public_holidays.countries()
+    country = form.texts["country"]
+    return form.page(
+        call,
+        "holidays.html",
+        file=call.place.file,
+        countries=countries,
+        regions=public_holidays.regions(country) if country in countries else {},
+        offered=[(_key(each), each) for each in _offered(call, form)],
+    )

@@ -1,0 +1,181 @@
+"""The forms of freezes and of public holidays, as a browser without scripts sends them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import yaml
+from asked import get, send
+
+Client = Any
+Git = Any
+Serve = Any
+PAGE = "/ui/policies/flux-system/week"
+NEW = f"{PAGE}/freeze"
+NOW = "2026-11-30T10:00+01:00"
+ONE = f"{PAGE}/freeze?freeze=one"
+
+
+@pytest.fixture
+def client(serve: Serve) -> Client:
+    return serve(at=datetime(2026, 11, 30, 9, tzinfo=UTC))
+
+
+def spec(git: Git) -> Any:  # noqa: ANN401 - what YAML is
+    # As texts, the dates too.
+    return next(yaml.load_all(git("show", "HEAD:clusters/week.yaml"), yaml.BaseLoader))["spec"]
+
+
+def given(client: Client, git: Git, freeze: str) -> str:
+    """Have a freeze in the file, and return the file."""
+    file = client.windows.settings.repo / "clusters/week.yaml"
+    text = file.read_text().replace("  clusters:\n", f"  freezes: {{one: {freeze}}}\n  clusters:\n")
+    file.write_text(text)
+    git("commit", "--quiet", "--all", "--message=one")
+    client.windows.refresh()
+    return text
+
+
+DAYS = {"from": "2026-12-08", "from-time": "", "to": "2026-12-09", "to-time": "", "reason": "Count"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "made"),
+    [
+        ({}, "count-2026", ("2026-12-08", "2026-12-09")),
+        ({"from-time": "18:00"}, "count-2026", ("2026-12-08T18:00", "2026-12-09")),
+        (
+            {"to": "2026-12-08", "to-time": "06:00"},
+            "count-2026",
+            ("2026-12-08", "2026-12-08T06:00"),
+        ),
+        ({"name": "stock"}, "stock", ("2026-12-08", "2026-12-09")),
+    ],
+)
+def test_a_freeze_is_added_by_dates(
+    client: Client, git: Git, typed: dict[str, str], name: str, made: tuple[str, str]
+) -> None:
+    fields = {**get(client, NEW).fields, **DAYS, **typed}
+    assert "Closes" in send(client, f"{NEW}/preview", fields).text
+    assert send(client, NEW, fields).status == 303
+    starts, ends = made
+    assert spec(git)["freezes"] == {name: {"starts": starts, "ends": ends, "reason": "Count"}}
+    assert git("log", "-1", "--format=%s").strip() == "Freeze: Count"
+
+
+@pytest.mark.parametrize(
+    ("typed", "fields"),
+    [
+        (dict.fromkeys(("from", "to", "reason"), ""), ["from", "to", "reason"]),
+        ({"to": "2026-12-07"}, ["to"]),
+        ({"to": "2026-12-08", "to-time": "00:00"}, ["to"]),
+        ({"from": "soon"}, ["from"]),
+        ({"name": "Not a label"}, ["name"]),
+        ({"scope": "some"}, ["scope"]),
+        ({"scope": ""}, ["scope"]),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field(
+    client: Client, git: Git, typed: dict[str, str], fields: list[str]
+) -> None:
+    page = send(client, NEW, {**get(client, NEW).fields, **DAYS, **typed})
+    assert page.status == 422
+    linked = [link for link in page.links if link.startswith("#") and link != "#main"]
+    assert sorted(linked) == sorted(f"#{name}" for name in fields)
+    assert page.fields["from"] == typed.get("from", DAYS["from"])
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+@pytest.mark.parametrize(
+    ("freeze", "is_picked"),
+    [
+        ("{starts: 2026-12-05, ends: '2026-12-06', reason: Why} # ours", True),
+        ("{starts: 2026-12-05T18:00, ends: 2026-12-06T06:00, reason: Why}", True),
+        ("{starts: 2026-12-05T18:00+01:00, ends: 2026-12-06T24:00, reason: Why}", False),
+        ("{starts: last day 18:00, duration: 12h, reason: Why}", False),
+        ("{starts: 2026-12-05, duration: 2d, reason: Why}", False),
+    ],
+)
+def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
+    client: Client, git: Git, freeze: str, *, is_picked: bool
+) -> None:
+    text = given(client, git, freeze.replace(" # ours", ""))
+    fields = {**get(client, ONE).fields, "why": "Only looked"}
+    assert ("from" in fields) is is_picked
+    page = send(client, ONE, fields)
+    assert page.status == 422
+    assert "nothing to save" in page.text
+    assert git("show", "HEAD:clusters/week.yaml") == text
+    assert send(client, ONE, {**fields, "reason": "Because"}).status == 303
+    assert git("show", "HEAD:clusters/week.yaml") == text.replace("Why", "Because")
+
+
+def test_what_somebody_else_made_of_a_freeze_is_said(client: Client, git: Git) -> None:
+    given(client, git, "{starts: 2026-12-05, ends: 2026-12-06, reason: Why}")
+    first = get(client, ONE).fields
+    assert send(client, ONE, {**first, "to": "2026-12-07", "why": "Longer"}).status == 303
+    page = send(client, ONE, {**first, "to": "2026-12-08", "why": "Longer still"})
+    assert page.status == 409
+    assert "2026-12-07" in page.text
+    assert page.fields["to"] == "2026-12-08"
+    assert send(client, ONE, page.fields).status == 303
+    assert spec(git)["freezes"]["one"]["ends"] == "2026-12-08"
+
+
+@pytest.mark.parametrize(
+    ("freeze", "label", "left"),
+    [
+        (
+            "{starts: 2026-11-30, ends: 2026-12-06, reason: Why}",
+            "End now",
+            "2026-11-30T10:00+01:00",
+        ),
+        ("{starts: 2026-11-30, duration: 7d, reason: Why}", "End now", "2026-11-30T10:00+01:00"),
+        ("{starts: 2026-12-05, ends: 2026-12-06, reason: Why}", "Remove", None),
+        ("{starts: 2026-11-05, ends: 2026-11-06, reason: Why}", "Remove", None),
+        ("{starts: Mon 08:00, duration: 7h, reason: Why}", "Remove", None),
+    ],
+)
+def test_a_freeze_ends_now_or_is_removed(
+    client: Client, git: Git, freeze: str, label: str, left: str | None
+) -> None:
+    given(client, git, freeze)
+    page = get(client, ONE)
+    assert label in page.texts
+    assert send(client, ONE.replace("freeze?", "freeze/end?"), page.fields).status == 303
+    found = spec(git).get("freezes", {}).get("one", {})
+    assert found.get("ends") == left
+    assert "duration" not in found
+
+
+def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, git: Git) -> None:
+    page = get(client, f"{PAGE}/holidays")
+    chosen = [found.get("value") for tag, found in page.tags if "selected" in found]
+    # By the time zone of the policy.
+    assert "DE" in chosen
+    assert "Epiphany" not in page.text
+    page = get(client, f"{PAGE}/holidays?country=DE&region=BY")
+    assert "Epiphany" in page.text
+    fields = {**page.fields, "2026-12-24/2027-01-01": "yes", "2027-01-06/2027-01-06": "yes"}
+    fields |= {"scope": "some", "on:north": "yes"}
+    assert send(client, f"{PAGE}/holidays", {**page.fields, "scope": "some"}).status == 422
+    assert "Closes" in send(client, f"{PAGE}/holidays/preview", fields).text
+    assert send(client, f"{PAGE}/holidays", fields).status == 303
+    assert "freezes" not in spec(git)
+    assert spec(git)["clusters"]["north"]["freezes"] == {
+        "christmas-to-new-year-2026": {
+            "starts": "2026-12-24",
+            "ends": "2027-01-01",
+            "reason": "Christmas to New Year",
+        },
+        "epiphany-2027": {"starts": "2027-01-06", "ends": "2027-01-06", "reason": "Epiphany"},
+    }
+    subject = git("log", "-1", "--format=%s").strip()
+    assert subject == "Freeze Christmas to New Year, Epiphany"
+    # A second time it is there already.
+    assert "nothing to save" in send(client, f"{PAGE}/holidays", fields).text
+
+
+@pytest.mark.parametrize("query", ["country=", "country=XX", "country=DE&region=CA", "country=DEU"])
+def test_a_place_without_holidays_is_no_error(client: Client, query: str) -> None:
+    assert get(client, f"{PAGE}/holidays?{query}").status == 200
