@@ -276,7 +276,7 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
             key = (name if rule.key in own else None, rule.key)
             found.setdefault(key, []).append((rule, version.timetable))
             by[key] = policy.spec.overrides[rule.key].requested_by if policy else None
-    every = [_listed(*key, by[key], rules, at) for key, rules in found.items()]
+    every = [as_listed(*key, by[key], rules, at) for key, rules in found.items()]
     return sorted(every, key=lambda each: each.cluster is not None)
 
 
@@ -287,7 +287,7 @@ def _at_once(policy: WindowPolicy | None) -> WindowPolicy | None:
     return policy.model_copy(update={"spec": spec})
 
 
-def _listed(
+def as_listed(
     cluster: str | None,
     name: str,
     by: str | None,

@@ -83,9 +83,14 @@ def connect(
 
 def git_access(forge: Connected) -> Access:
     """Return how Git may read the repositories of a forge."""
-    where = forge.client.address.rstrip("/")
-    # The interface is at `https://api.github.com`, or below `https://gitlab.example/api/v4`.
+    return Access(f"{site(forge.client.address)}/", forge.client.token.rpartition(" ")[2])
+
+
+def site(interface: str) -> str:
+    """Return the address below which a forge has its repositories, by that of its REST interface.
+
+    That is at `https://api.github.com`, or below `https://gitlab.example/api/v4`.
+    """
+    where = interface.rstrip("/")
     above, _, version = where.rpartition("/api/")
-    if not version.startswith("v"):
-        above = where.replace("://api.", "://", 1)
-    return Access(f"{above}/", forge.client.token.rpartition(" ")[2])
+    return above if version.startswith("v") else where.replace("://api.", "://", 1)

@@ -14,6 +14,7 @@ from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError
 from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
+from krm_windows.policy.document import Tree
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import ics, records
 from krm_windows.preview.calendar import Period, alike, calendars, described
@@ -61,6 +62,10 @@ class Evaluator:
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
         return tuple(self._named(stored).alike)
+
+    def patches(self, stored: Stored) -> Mapping[str, Tree]:
+        """Return what a policy changes for each cluster that it names."""
+        return self._source(stored).patches
 
     def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""

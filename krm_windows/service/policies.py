@@ -10,8 +10,8 @@ from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.reading import SUFFIXES
 
-# No policy is larger; what is, is not read.
-_MOST = 4 << 20
+MOST = 4 << 20
+"""No policy has more bytes; what has is not read."""
 NO_NAMESPACE = "-"
 """Stands in a path for a policy whose file names no namespace: kustomize sets it."""
 
@@ -124,7 +124,7 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
     for file in files:
         found = known.get(file.blob)
         if found is None:
-            found = _parsed(branch.contents([file.blob], file.size)[file.blob])
+            found = parse(branch.contents([file.blob], file.size)[file.blob])
         parsed[file.blob] = found
         # It is listed, so that somebody sees it; the other files are served.
         if isinstance(found, str):
@@ -138,14 +138,15 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
 
 def _may_hold_one(file: File) -> bool:
     # A name that is not UTF-8 could be in no address and no answer.
-    return file.path.endswith(tuple(SUFFIXES)) and file.size <= _MOST and _is_text(file.path)
+    return file.path.endswith(tuple(SUFFIXES)) and file.size <= MOST and _is_text(file.path)
 
 
 def _is_text(path: str) -> bool:
     return path.isprintable() and not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 
-def _parsed(content: bytes) -> Parsed:
+def parse(content: bytes) -> Parsed:
+    """Return what a content holds."""
     # Most manifests are of other kinds: they are not parsed at all.
     if KIND.encode() not in content or API_VERSION.encode() not in content:
         return ()

@@ -73,6 +73,10 @@ class Settings(BaseSettings):
     fetchSeconds: PositiveInt = 30  # noqa: N815 - as the file has it
     # Changes are proposed at the remote, and not made.
     proposals: PullRequests | None = None
+    # Where a browser finds a commit, where the remote does not say it.
+    commitUrl: (  # noqa: N815 - likewise
+        Annotated[str, Field(pattern=r"^https?://[^\s@/]+/\S*\{commit\}\S*$")] | None
+    ) = None
     host: IPvAnyAddress = IPv4Address("127.0.0.1")
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
     # Whether callers come over TLS, which a proxy ends.

@@ -13,7 +13,8 @@ from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
-from krm_windows.service import policies
+from krm_windows.service import links, policies
+from krm_windows.service.effects import Effects
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored
 from krm_windows.service.problems import Problem
@@ -56,14 +57,18 @@ class Windows:
             self.renderer = Renderer(self.branch, renew, read)
         self.evaluator = Evaluator(self.renderer, lambda: self.snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
+        self.effects = Effects(self.branch)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()
         # Why the branch could not be read; empty where it could.
         self.problem = ""
         # What came of the last try to fetch the remote, as an answer says it.
         self.reach = "NotTried"
+        remote = ""
         if settings.remote is not None:
             self.branch.git.check_remote(settings.remote)
+            remote = self.branch.git.address(settings.remote)
+        self._commit_pattern = links.commit_pattern(settings, remote)
         # Nothing is served before it can be read.
         tip = self._tip()
         # The policies as they were when the branch was last looked at: within a second.
@@ -150,6 +155,11 @@ class Windows:
         """Return the latest commits that changed the file of a policy, newest first."""
         # A commit has one history, so the answer never changes.
         return self._log(self.snapshot.commit, count, stored.file)
+
+    def commit_url(self, commit: str) -> str | None:
+        """Return where a browser finds a commit; None where that is not known."""
+        pattern = self._commit_pattern
+        return None if pattern is None else pattern.replace("{commit}", commit)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -109,6 +109,11 @@ class Git:
         if self.run("remote", "get-url", "--", remote).code != 0:
             raise WorkspaceError(f"remote {remote!r} not found: see git remote")
 
+    def address(self, remote: str) -> str:
+        """Return the address of a remote, which may have a password in it; itself if it is one."""
+        ended = self.run("remote", "get-url", "--", remote)
+        return ended.output.decode(errors="replace").strip() if ended.code == 0 else remote
+
     def fetch(
         self, remote: str, what: str, *options: str, extra: Mapping[str, str] | None = None
     ) -> None:

@@ -26,7 +26,7 @@ from krm_windows.service.problems import Problem
 
 # A policy may name a thousand clusters: more are on the first page, and one at a time here.
 _MOST_CLUSTERS = 50
-_COMMITS = 15
+_COMMITS = 5
 _POLICY = "/ui/policies/{namespace}/{name}"
 router = routing.pages()
 

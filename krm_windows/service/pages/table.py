@@ -4,6 +4,7 @@ from itertools import chain
 
 from krm_windows.service.pages import (
     freeze,
+    history,
     holidays,
     override,
     overview,
@@ -13,5 +14,5 @@ from krm_windows.service.pages import (
     window,
 )
 
-_PAGES = (overview, policy, window, freeze, holidays, override, subscribe, sessions)
+_PAGES = (overview, policy, history, window, freeze, holidays, override, subscribe, sessions)
 ROUTES = list(chain.from_iterable(each.router.routes for each in _PAGES))

@@ -1,0 +1,183 @@
+"""The history of a policy: what each change did, and where its commit is found."""
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from krm_windows.krm import InputError
+from krm_windows.service import settings
+from krm_windows.service.links import commit_pattern
+from krm_windows.service.proposals import PullRequests
+from krm_windows.service.settings import Settings
+
+Client = Any
+Git = Callable[..., str]
+Serve = Any
+PAGE = "/ui/policies/flux-system/week/history"
+OVERRIDE = (
+    '  overrides: {inc-1: {state: Open, starts: "2026-11-21T10:00Z", ends: "2026-11-21T11:00Z", '
+    "reason: Fix, requestedBy: Grace <b>, ticket: INC-1}}\n"
+)
+SUMMER = "  freezes: {summer: {starts: 2027-08-02, ends: 2027-08-20, reason: Holidays}}\n"
+END = "  clusters:\n"
+# What each commit replaces, and what the page says that it did: the oldest first.
+CHANGES = [
+    (
+        ("opens: Tue 08:00", "opens: Tue 06:00"),
+        (
+            "south opens 8 h more in four weeks opens Tue 06:00 for 2 h, 4 times from 2026-11-24 "
+            "(windows.week) No hours moved on north"
+        ),
+    ),
+    (
+        ("Thu 17:00", "Fri 12:00"),
+        (
+            "north, south opens 3 d 4 h more in four weeks opens Fri 2026-11-20 08:00 for 4 h "
+            "(windows.week) opens Thu 17:00 for 19 h, 3 times"
+        ),
+    ),
+    (
+        (END, OVERRIDE + END),
+        (
+            "Override opened for 1 h on north, south by Grace <b>, INC-1: Sat 2026-11-21 11:00 to "
+            "Sat 2026-11-21 12:00 inc-1: Fix north, south opens 1 h more in four weeks"
+        ),
+    ),
+    (
+        (OVERRIDE, ""),
+        "Override ended on north, south inc-1 north, south closes 1 h more in four weeks",
+    ),
+    (
+        (END, SUMMER + END),
+        (
+            "north closes 12 d 12 h more in a year closes Mon 08:00 for 4 d 4 h, 3 times from "
+            "2027-08-02 (freezes.summer instead of windows.week)"
+        ),
+    ),
+    (("names: [apps]", "names: [apps, web]"), "No hours moved: targets changed"),
+    (
+        ("# Another object", "# Some object"),
+        "No hours moved: only labels, comments or other objects of the file changed",
+    ),
+    (("# the name", "# its name"), "No hours moved: only labels"),
+    (("week # its", "week\n  labels: {a: b} # its"), "No hours moved: only labels"),
+    (("opens: Mon 08:00", "opens: Xon 08:00"), "this version: flux-system/week has errors"),
+    (("opens: Xon 08:00", "opens: Mon 08:00"), "the version before: flux-system/week has errors"),
+    (("flux-system", "other"), "The policy was removed"),
+    (("namespace: other", "namespace: flux-system"), "The policy is new in this file"),
+]
+
+
+class Items(HTMLParser):
+    """The texts of the items of the list, and the links of the page."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.items: list[str] = []
+        self.links: list[dict[str, str | None]] = []
+        self.feed(source.partition('<ol class="changes">')[2].replace("</p>", " "))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "h3":
+            self.items.append("")
+        if tag == "a":
+            self.links.append(dict(attrs))
+
+    def handle_data(self, data: str) -> None:
+        if self.items:
+            self.items[-1] = " ".join(f"{self.items[-1]} {data}".split()).replace(" ,", ",")
+
+
+def listed(client: Client, query: str = "") -> Items:
+    answer = client.ask("GET", PAGE + query)
+    assert answer.status == 200
+    return Items(answer.body.decode())
+
+
+@pytest.fixture
+def changed(
+    repository: Path, git: Git, commit: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Commits of one hour of a day each, on the 20th of November."""
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-20T05:00Z")
+    git("commit", "--quiet", "--amend", "--no-edit")
+    commits = []
+    file = repository / "clusters/week.yaml"
+    text = file.read_text()
+    for number, ((old, new), _) in enumerate(CHANGES):
+        assert old in text
+        text = text.replace(old, new)
+        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            monkeypatch.setenv(name, f"2026-11-20T{number + 6:02}:00Z")
+        message = f"Change {number} <b>\n\nLong <i>\n\nPolicy: a/b"
+        commits.append(commit({"clusters/week.yaml": text}, message))
+    return commits
+
+
+def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
+    client = serve()
+    items = [*listed(client).items, *listed(client, "?continue=10").items]
+    assert len(items) == len(changed) + 1
+    for number, ((_, said), item) in enumerate(zip(reversed(CHANGES), items, strict=False)):
+        assert f"Change {len(CHANGES) - 1 - number} <b>" in item
+        assert "Long <i>" in item
+        assert "Policy: a/b" not in item
+        assert said in item
+    # On one cluster, what moved there.
+    items = listed(client, "?cluster=north&continue=10").items
+    assert "No hours moved on north" in items[2]
+    assert "opens 3 d 4 h more" in items[1]
+    # On a day, and what was before it.
+    assert listed(client, "?on=2026-11-20").items[0].startswith("Change 12")
+    assert not listed(client, "?on=2026-11-19").items
+    assert client.ask("GET", f"{PAGE}?on=Tuesday").status == 400
+
+
+@pytest.mark.parametrize(
+    ("remote", "found"),
+    [
+        ("https://github.com/acme/fleet.git", "https://github.com/acme/fleet/commit/{commit}"),
+        ("https://ada:secret@github.com/acme/fleet/", "https://github.com/acme/fleet/commit/{commit}"),
+        ("git@github.com:acme/fleet.git", "https://github.com/acme/fleet/commit/{commit}"),
+        ("git@github.com:42/fleet.git", "https://github.com/42/fleet/commit/{commit}"),
+        ("ssh://git@GitHub.com:22/acme/fleet.git", "https://github.com/acme/fleet/commit/{commit}"),
+        ("https://codeberg.org/acme/fleet", "https://codeberg.org/acme/fleet/commit/{commit}"),
+        ("https://gitlab.com/a/b/c.git", "https://gitlab.com/a/b/c/-/commit/{commit}"),
+        ("https://git.example.com/acme/fleet.git", None),
+        ("https://github.com.evil.test/acme/fleet", None),
+        ("https://evil.test/@github.com/acme/fleet", None),
+        ("https://github.com/acme/fleet?a=b", None),
+        ("file:///srv/github.com/acme", None),
+        ("/srv/github.com/acme", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_a_commit_is_linked_at_a_forge_that_is_known(remote: str, found: str | None) -> None:
+    assert commit_pattern(Settings(repo=Path()), remote) == found
+
+
+@pytest.mark.parametrize(
+    ("interface", "found"),
+    [
+        ("https://api.github.com/repos/acme/fleet", "https://github.com/acme/fleet/commit/abc"),
+        ("https://git.test/api/v1/repos/acme/fleet/", "https://git.test/acme/fleet/commit/abc"),
+    ],
+)
+def test_where_changes_are_proposed_is_where_commits_are(interface: str, found: str) -> None:
+    proposals = PullRequests(url=interface, token=SecretStr("secret"))
+    made = Settings(repo=Path(), remote="origin", proposals=proposals)
+    assert (commit_pattern(made, "/srv/fleet") or "").format(commit="abc") == found
+
+
+def test_a_setting_says_where_commits_are(tmp_path: Path, serve: Serve, changed: list[str]) -> None:
+    client = serve(commitUrl="https://git.test/fleet?id={commit}")
+    found = listed(client).links
+    assert f"https://git.test/fleet?id={changed[-1]}" in [each["href"] for each in found]
+    assert {each.get("rel") for each in found if "git.test" in str(each["href"])} == {"noreferrer"}
+    for wrong in ("javascript:{commit}", "https://a:b@c.test/{commit}", "https://c.test/commit"):
+        with pytest.raises(InputError):
+            settings.read(None, {"repo": tmp_path, "commitUrl": wrong})
