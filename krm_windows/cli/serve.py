@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         shown = f"[{host}]" if ":" in host else host
         output.log(f"serving on http://{shown}:{port}")
 
-    server.run(made, server.Address(str(found.host), found.port), started)
+    address = server.Address(str(found.host), found.port)
+    server.run(made, address, started, windows.stopping.set)
     return ExitCode.FINE
 
 

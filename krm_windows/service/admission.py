@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from fastapi import Depends, Security
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from krm_windows.service import bodies
 from krm_windows.service.access import Access, Caller, Scope
@@ -100,6 +102,8 @@ class Service:
         self.subscriptions = Subscriptions(self.windows, self.access)
         self.changes = Rate(settings.rate)
         self.failures = Rate(_FAILURES_A_MINUTE)
+        # What is being sent to browsers until it is over.
+        self.streams: WeakSet[Response] = WeakSet()
 
     def admit(self, request: Request, scope: Scope | None) -> Call:
         """Let a request in that takes a scope, or None; raises Problem."""

@@ -107,7 +107,7 @@ class Effects:
         # Without the targets of that time: hours that hang on them are not known.
         self._evaluator = Evaluator(None, lambda: "")
         self._of = lru_cache(_MOST_EFFECTS)(self._found)
-        self._version = lru_cache(_MOST_VERSIONS)(self._read)
+        self.version = lru_cache(_MOST_VERSIONS)(self._read)
 
     def of(self, commit: Commit, stored: Stored) -> Effect:
         """Return what a commit did to a policy."""
@@ -117,9 +117,9 @@ class Effects:
         at = datetime.fromtimestamp(min(commit.committed, _LATEST) // 60 * 60, UTC)
         which = "the version before"
         try:
-            old = self._version(commit.parent, *policy)
+            old = self.version(commit.parent, *policy)
             which = "this version"
-            new = self._version(commit.name, *policy)
+            new = self.version(commit.name, *policy)
             if old is None or new is None:
                 return Effect("The policy was removed" if old else "The policy is new in this file")
             groups = self._alike(old, new)

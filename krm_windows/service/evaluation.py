@@ -67,6 +67,17 @@ class Evaluator:
         """Return what a policy changes for each cluster that it names."""
         return self._source(stored).patches
 
+    def alike(self, stored: Stored) -> list[tuple[str, ...]]:
+        """Return the clusters of a policy, together those that cannot differ in their hours.
+
+        One that names none has one group without names.
+        """
+        each_has_its_own = stored.config.mentions("auto")  # as `timetable` says
+        groups: dict[str, list[str]] = {}
+        for name, first in self._named(stored).alike.items():
+            groups.setdefault(name if each_has_its_own else first, []).append(name)
+        return list(map(tuple, groups.values())) or [()]
+
     def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""
         found, results = self._source(stored).version(cluster)

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -27,9 +28,27 @@ class Address:
     port: int
 
 
-def run(application: ASGIApp, address: Address, started: Callable[[str, int], None]) -> None:
-    """Serve until a signal comes; `started` is called with host and port once it listens.
+class _Server(uvicorn.Server):
+    """A server that says when a signal has come: it waits until all answers are complete."""
 
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping()
+        super().handle_exit(sig, frame)
+
+
+def run(
+    application: ASGIApp,
+    address: Address,
+    started: Callable[[str, int], None],
+    stopping: Callable[[], None],
+) -> None:
+    """Serve until a signal comes.
+
+    `started` is called with host and port once it listens, `stopping` when the signal has come.
     Raises WorkspaceError where it cannot listen.
     """
     config = uvicorn.Config(
@@ -63,4 +82,4 @@ def run(application: ASGIApp, address: Address, started: Callable[[str, int], No
     # of two parts would wait 40 ms for the caller to acknowledge the first (tcp(7)).
     bound = socket.socket(fileno=made.detach())
     started(*bound.getsockname()[:2])
-    uvicorn.Server(config).run(sockets=[bound])
+    _Server(config, stopping).run(sockets=[bound])

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from krm_windows.service import links, policies
+from krm_windows.service.authors import Authors
 from krm_windows.service.effects import Effects
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored
@@ -58,6 +59,9 @@ class Windows:
         self.evaluator = Evaluator(self.renderer, lambda: self.snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
         self.effects = Effects(self.branch)
+        self.authors = Authors(self.branch, self.effects.version)
+        # Set once the service stops: then what is sent to browsers for hours ends, too.
+        self.stopping = threading.Event()
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()
         # Why the branch could not be read; empty where it could.

@@ -1,11 +1,13 @@
 """The pages of `serve`, used in a real browser as a person does: with scripts and without."""
 
+import json
 import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
@@ -121,6 +123,11 @@ class Served:
         return self.find("main").text
 
     @property
+    def news(self) -> str:
+        """What a screen reader is told."""
+        return self.find("#news").get_attribute("textContent") or ""
+
+    @property
     def errors(self) -> list[str]:
         found: list[dict[str, str]] = self.browser.get_log("browser")  # type: ignore[no-untyped-call]
         return [each["message"] for each in found if "status of 4" not in each["message"]]
@@ -230,7 +237,7 @@ def test_the_form_is_whole(served: Served) -> None:
 def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     served.windows.time = MONDAY - timedelta(hours=8)  # in the middle of the night
     served.open(PAGE)
-    assert "Closed" in served.find(".now li").text
+    assert "Closed until Mon 08:00" in served.text
     served.follow(served.browser.find_element(By.LINK_TEXT, "Open or close for a while…"))
     served.type("reason", "CVE-2026-1")
     served.type("ticket", "OPS-7")
@@ -241,15 +248,59 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     assert "until Mon 2026-11-23 04:00" in served.text
     served.press("Save")
     assert served.git("log", "-1", "--format=%an: %s").strip() == "Ada: CVE-2026-1"
-    assert "Open\nuntil Mon 2026-11-23 04:00" in served.find(".now li").text
+    assert "Open until Mon 04:00" in served.find(".answer").text
     assert "in 2 h" in served.find(".overrides .active").text.replace("\N{NO-BREAK SPACE}", " ")
     served.windows.time += timedelta(hours=2)
     served.browser.refresh()
     assert "ended at Mon 2026-11-23 04:00" in served.find(".overrides .over").text
-    assert "Closed" in served.find(".now li").text
+    assert "Closed" in served.find(".answer").text
     served.follow(served.find(".overrides .over button"))
     assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .over")
     assert "CVE-2026-1" not in served.git("show", "main:week.yaml")
+
+
+def override(served: Served, reason: str) -> None:
+    """Have another client open for a while."""
+    body = {"state": "open", "until": "2026-11-23T06:00Z", "reason": reason}
+    connection = HTTPConnection(served.address.removeprefix("http://"))
+    path = "/policies/flux-system/week/overrides"
+    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    assert connection.getresponse().status == 201
+    connection.close()
+
+
+def test_a_page_follows_what_is_changed_elsewhere(served: Served) -> None:
+    served.windows.time = MONDAY - timedelta(hours=8)
+    served.open("/")
+    assert served.find(".counts .closed").text.split() == ["2", "closed"]
+    served.type("q", "nor")
+    served.browser.execute_script("window.loaded = 'once'")
+    override(served, SCRIPT)
+    served.wait(".counts .open", "2")
+    assert "2 open" in served.news
+    # What somebody types in stays, and where they are.
+    assert served.find("#q").get_attribute("value") == "nor"
+    assert served.browser.switch_to.active_element == served.find("#q")
+    served.browser.switch_to.active_element.send_keys("th", Keys.ENTER)
+    served.wait("main [role=status]", "1 to 1 of 1")
+    served.open(f"{PAGE}?cluster=south")
+    assert served.find(".verdict").text == "Open until Mon 07:00"
+    served.browser.execute_script("window.loaded = 'once'")
+    # An instant passes at which something turns: nobody has changed anything.
+    served.windows.time = MONDAY - timedelta(hours=2)
+    served.wait(".verdict", "Closed until Mon 22:00")
+    assert served.browser.execute_script("return window.loaded") == "once"
+    assert served.news == "Now: Closed until Mon 22:00"
+    assert served.browser.execute_script("return window.stolen") is None
+    assert served.errors == []
+
+
+@pytest.mark.usefixtures("no_scripts")
+def test_a_page_is_loaded_again_each_minute_without_scripts(served: Served) -> None:
+    for target, expected in (("/", 1), (PAGE, 1), (f"{PAGE}/override", 0)):
+        served.open(target)
+        found = served.browser.find_elements(By.CSS_SELECTOR, 'meta[http-equiv="refresh"]')
+        assert len(found) == expected, target
 
 
 def something_waits(served: Served) -> None:

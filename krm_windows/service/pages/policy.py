@@ -1,5 +1,6 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated
@@ -16,16 +17,18 @@ from krm_windows.plan.clocks import Today
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.picture import draw
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, ReadCluster
-from krm_windows.service.pages import overview, subscribe
+from krm_windows.service.pages import events, groups, subscribe
+from krm_windows.service.pages.groups import Group
 from krm_windows.service.pages.rendering import environment, here, page
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 
-# A policy may name a thousand clusters: more are on the first page, and one at a time here.
-_MOST_CLUSTERS = 50
+# A policy may name a thousand clusters that all differ: a search finds each, which has a page.
+_MOST_GROUPS = 20
 _COMMITS = 5
 _POLICY = "/ui/policies/{namespace}/{name}"
 router = routing.pages()
@@ -43,15 +46,18 @@ def show_policy(
 ) -> Response:
     """Show a policy: its state, calendar, rules and changes."""
     stored, cluster, windows = call.stored(), call.cluster, call.windows
-    now = windows.now()
+    now, commit = windows.now(), windows.snapshot.commit
     clusters = windows.evaluator.clusters(stored)
     # An unknown one is a problem, and said to be one.
     windows.evaluator.check(stored, cluster)
     # A page of one cluster says of it alone what holds, and which rules.
-    shown = (cluster,) if cluster is not None else clusters[:_MOST_CLUSTERS] or (None,)
-    rows = [overview.row(call, stored, name, now) for name in shown]
-    # Where the page is of one cluster, or of a policy that names none.
-    waits = rows[0].waits if cluster or len(clusters) < 2 else None  # noqa: PLR2004
+    every = groups.every(call, stored, now)
+    if cluster is not None:
+        every = [groups.of(call, stored, (cluster,), now)]
+    rows = every[:_MOST_GROUPS]
+    explained = [groups.explain(call, each) for each in rows]
+    first = explained[0] if len(every) == 1 else None
+    waits = first.waits if first and not first.waits.decision.open else None
     targets = None
     if waits is not None and check == "targets":
         targets = windows.waiting.targets(stored, cluster, waits)
@@ -60,13 +66,18 @@ def show_policy(
     if windows.renderer is not None and check == "rendered":
         rendered = windows.renderer.check(windows.snapshot.commit, stored)
     history = windows.history(stored, _COMMITS)
-    zone = rows[0].zone if len(rows) == 1 else None
+    zone = rows[0].zone if len(every) == 1 else None
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call),
         "cluster": cluster,
         "clusters": clusters,
         "rows": rows,
+        "answers": list(zip(rows, explained, strict=True)),
+        "further": len(every) - len(rows),
+        "live": events.address(
+            commit, (each.decision.until for each in rows if each.decision and each.decision.until)
+        ),
         "waits": waits,
         "targets": targets,
         "history": history,
@@ -85,7 +96,7 @@ def show_policy(
         **dict.fromkeys(("picture", "words", "listed", "rules", "wrong")),
     }
     try:
-        values |= _calendar(call, stored, shown, Period(start or Today(now), days))
+        values |= _calendar(call, rows, Period(start or Today(now), days))
         values["listed"] = _listed(call, stored)
         values["rules"] = _rules(call, stored)
     except Problem as problem:
@@ -104,15 +115,16 @@ def _listed(call: Call, stored: Stored) -> list[ListedOverride]:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 
 
-def _calendar(
-    call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period
-) -> dict[str, object]:
+def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, object]:
     """Draw the calendar: the `picture`, and every fact of it in `words`; with the days beside it.
 
     Clusters that are alike share a row, so that a fleet of fifty is read at a glance. Tracks of SVG
     are placed by shares of the width: the Content Security Policy allows no style in an element.
     """
-    timetables = [call.windows.evaluator.timetable(stored, name) for name in shown]
+    timetables: list[Timetable] = []
+    for each in rows:
+        names = each.names or (None,)
+        timetables += (call.windows.evaluator.timetable(each.stored, name) for name in names)
     picture = draw(calendars(timetables, period), call.windows.now())
     templates = {"picture": "picture.html", "words": "described.html"}
     drawn = {

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, partial
 from http import HTTPStatus
 from pkgutil import get_data
@@ -13,8 +13,9 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
+from krm_windows.plurals import counted
 from krm_windows.preview import templating
-from krm_windows.preview.clock import span
+from krm_windows.preview.clock import shown, span, stamp
 from krm_windows.service.access import COOKIE, Scope
 from krm_windows.service.admission import Call, Service
 from krm_windows.service.bodies import HTML
@@ -25,6 +26,7 @@ _ASSETS = {
     "calendar.css": "krm_windows.preview",
     "page.css": "krm_windows.service",
     "page.js": "krm_windows.service",
+    "live.js": "krm_windows.service",
     "icon.svg": "krm_windows.service",
 }
 # A day before the last that has a date, so that it has one in every zone.
@@ -106,7 +108,8 @@ def _html(
     headers: Mapping[str, str],
     values: Mapping[str, object],
 ) -> Response:
-    body = environment().get_template(template).render(values)
+    # Where it says from what address it is told, a script keeps a page up to date.
+    body = environment().get_template(template).render({"live": "", **values})
     return Response(body, status.value, dict(headers), f"{HTML}; charset=utf-8")
 
 
@@ -131,9 +134,11 @@ def environment() -> Environment:
     made.filters["typed"] = typed
     made.filters["utc"] = _utc
     made.filters["day"] = _day
+    made.filters["soon"] = soon
     made.globals["asset"] = _asset
     made.globals["policy_url"] = policy_url
     made.globals["away"] = away
+    made.globals["counted"] = counted
     made.globals["zone_utc"] = UTC
     return made
 
@@ -152,6 +157,14 @@ def away(at: datetime, now: datetime) -> str:
     if at >= now:
         return f"in {_unbroken(distance)}"
     return f"{_unbroken(distance)} ago"
+
+
+def soon(at: datetime, zone: tzinfo, now: datetime) -> Markup:
+    """Return an instant as `time` does, without the date where the weekday says which day it is."""
+    words = shown(at, zone)
+    if at - now < timedelta(days=6):
+        words = words.replace(f" {at.astimezone(zone):%Y-%m-%d}", "")
+    return Markup('<time datetime="{}">{}</time>').format(stamp(at, zone), words)
 
 
 def _unbroken(length: timedelta) -> str:

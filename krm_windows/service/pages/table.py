@@ -3,6 +3,7 @@
 from itertools import chain
 
 from krm_windows.service.pages import (
+    events,
     freeze,
     history,
     holidays,
@@ -14,5 +15,8 @@ from krm_windows.service.pages import (
     window,
 )
 
-_PAGES = (overview, policy, history, window, freeze, holidays, override, subscribe, sessions)
+_PAGES = (
+    *(overview, policy, history, window, freeze, holidays, override, subscribe),
+    *(events, sessions),
+)
 ROUTES = list(chain.from_iterable(each.router.routes for each in _PAGES))

@@ -174,7 +174,7 @@ def test_where_nothing_is_known_or_came_it_is_said(serve: Serve, flux: Callable[
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "<p>No commits to" in page
     assert "those before is unknown: no cluster was asked" in page
-    assert "In Git; in the cluster: not asked." in page
+    assert "This is what Git says. No cluster was asked." in page
     new = flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
     # Of an open one nothing waits.
     found = asked(serve(at=MONDAY))

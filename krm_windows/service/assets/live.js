@@ -1,0 +1,101 @@
+// The pages are whole without this: it shows instants on the clock of who reads, and keeps a page up to date.
+"use strict";
+const LATER = 60_000, SOON = 3_000;
+const main = document.getElementById("main");
+const news = document.getElementById("news");
+let source, timer, typed = 0;
+
+// How far the clock of this machine is from the service's.
+const behind = Date.parse(main.dataset.now) - Date.now();
+
+const pad = (number) => String(number).padStart(2, "0");
+const here = new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** Say behind each instant what the reader's own clock shows, where that is something else. */
+function translate() {
+  main.querySelectorAll(".clock time").forEach((time) => {
+    const at = new Date(time.dateTime);
+    const day = [at.getFullYear(), pad(at.getMonth() + 1), pad(at.getDate())].join("-");
+    if (time.dateTime.startsWith(`${day}T${pad(at.getHours())}:${pad(at.getMinutes())}`)) return;
+    const words = document.createElement("span");
+    words.className = "yours";
+    words.textContent = `${here.format(at).replace(",", "")} for you`;
+    time.closest(".clock").append(" ", words);
+  });
+}
+
+/** Return the keys by which parts of a page are the same in two versions of it. */
+function key(part) {
+  return part.id || part.getAttribute("aria-labelledby") || part.getAttribute("aria-label") || part.localName;
+}
+
+function isBusy(part) {
+  if (!part.querySelector("input, select, textarea")) return false;
+  const fields = [...part.querySelectorAll("input, textarea")];
+  return part.contains(document.activeElement) || fields.some((field) => field.value !== field.defaultValue);
+}
+
+function said(of) {
+  return [...of.querySelectorAll("[data-said]")].map((each) => {
+    const verdict = each.querySelector(".verdict") ?? each;
+    return `${each.dataset.said} ${verdict.textContent}`.replace(/\s+/g, " ").trim();
+  });
+}
+
+/** Put a newer version of the page in the place of this one; what somebody types in stays as it is. */
+function takeOver(page) {
+  const next = page.getElementById("main");
+  const before = said(main), focus = document.activeElement;
+  const kept = new Map([...main.children].filter(isBusy).map((part) => [key(part), part]));
+  const open = new Map([...main.querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
+  main.replaceChildren(...[...next.children].map((part) => kept.get(key(part)) ?? part));
+  open.forEach((isOpen, id) => document.getElementById(id)?.toggleAttribute("open", isOpen));
+  if (!main.contains(focus) && focus !== document.body) refocus(focus);
+  else if (focus !== document.activeElement) focus.focus({ preventScroll: true });
+  Object.assign(main.dataset, next.dataset);
+  document.title = page.title;
+  translate();
+  const changed = said(main).filter((each) => !before.includes(each));
+  news.textContent = changed.length ? `Now: ${changed.join("; ")}` : "The page is up to date again.";
+}
+
+function refocus(gone) {
+  const named = gone.id && document.getElementById(gone.id);
+  const linked = gone.href && [...main.querySelectorAll("a")].find((each) => each.href === gone.href);
+  const same = gone.localName === "summary" && document.getElementById(gone.parentElement.id)?.firstElementChild;
+  (named || linked || same || main).focus({ preventScroll: true });
+}
+
+async function renew() {
+  clearTimeout(timer);
+  if (document.hidden) return;
+  try {
+    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (page.getElementById("main")?.dataset.live) takeOver(page);
+    else if (response.status === 401) return void (news.textContent = "You are signed out: load the page again.");
+    follow();
+  } catch {
+    timer = setTimeout(renew, LATER);
+  }
+}
+
+function follow() {
+  source?.close();
+  clearTimeout(timer);
+  if (document.hidden) return;
+  source = new EventSource(main.dataset.live);
+  source.addEventListener("changed", () => {
+    source.close();
+    renew();
+  });
+  source.addEventListener("error", () => {
+    // It comes again by itself, unless it was refused.
+    if (source.readyState === EventSource.CLOSED) timer = setTimeout(renew, LATER);
+  });
+}
+
+// A page that nobody sees keeps no connection, of which a browser has six.
+document.addEventListener("visibilitychange", follow);
+translate();
+follow();

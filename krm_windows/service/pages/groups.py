@@ -1,0 +1,154 @@
+"""What holds now, once for clusters that are alike: why, who wrote the rules, and what is next."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from krm_windows import plurals
+from krm_windows.gate.timetable import Decision
+from krm_windows.policy.model import Freeze, Override, Window
+from krm_windows.schedule import timeline
+from krm_windows.schedule.table import rules_of
+from krm_windows.schedule.timetable import Timetable
+from krm_windows.service.admission import Call
+from krm_windows.service.pages.rendering import policy_url
+from krm_windows.service.policies import Stored
+from krm_windows.service.problems import Problem
+from krm_windows.service.waiting import Waits
+from krm_windows.system.git_objects import Commit
+
+MOST = 100
+"""Of one policy: each takes milliseconds, the first time."""
+# Of a file, those that are searched for who wrote a rule.
+_COMMITS = 15
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clusters of a policy on which the same holds; `problem` says why that is not known.
+
+    A policy that names no clusters has one group without names. `url` is the address of its page,
+    `names` those on it.
+    """
+
+    stored: Stored
+    names: tuple[str, ...]
+    url: str
+    problem: str = ""
+    timetable: Timetable | None = None
+    decision: Decision | None = None
+
+    @property
+    def state(self) -> str:
+        """Open, closed or unknown."""
+        if self.decision is None:
+            return "unknown"
+        return "open" if self.decision.open else "closed"
+
+    @property
+    def title(self) -> str:
+        """The clusters in a line: `412 clusters like berlin`."""
+        return plurals.clusters(self.names) or "every cluster"
+
+    @property
+    def cluster(self) -> str | None:
+        """The first of them, which stands for all."""
+        return next(iter(self.names), None)
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """Its time zone."""
+        return self.timetable and self.timetable.zone
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A rule that decides: what it is, by the field of the spec, its key there, and what it says.
+
+    `written` is the commit that gave it its text, None where that is unknown.
+    """
+
+    kind: str
+    key: str
+    entry: Window | Freeze | Override | None
+    written: Commit | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a group is open or closed, what is next, and what waits.
+
+    Where no rule closes it, the reasons are those by which it was open before, and `has_ended`.
+    """
+
+    reasons: tuple[Reason, ...]
+    has_ended: bool
+    following: Decision | None
+    waits: Waits
+
+
+def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Group:
+    """Work out what holds on clusters that are alike."""
+    windows = call.windows
+    # Of one name in several files, the file says which.
+    several = len(windows.snapshot.policies[stored.namespace, stored.name]) > 1
+    file = stored.file if several else None
+    alone = names[0] if len(names) == 1 else None
+    url = policy_url(stored.namespace, stored.name, cluster=alone, file=file)
+    group = Group(stored, names, url)
+    try:
+        timetable = windows.evaluator.timetable(stored, group.cluster)
+    except Problem as problem:
+        # A policy that is wrong has a row, too: it opens nothing, and somebody has to look at it.
+        return replace(group, problem=problem.detail)
+    return replace(group, timetable=timetable, decision=timeline.decide(timetable, now))
+
+
+def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
+    """Return the groups of a policy, those first of which nothing is known; at most `MOST`."""
+    found: dict[tuple[str, Timetable | None], list[str]] = {}
+    for names in call.windows.evaluator.alike(stored)[:MOST]:
+        here = of(call, stored, names, now)
+        # Patches that differ in other things leave the hours alike.
+        key = here.problem, here.timetable and rules_of(here.timetable)
+        found.setdefault(key, []).extend(names)
+    return sort(of(call, stored, tuple(names), now) for names in found.values())
+
+
+def sort(groups: Iterable[Group]) -> list[Group]:
+    """Put those first of which nothing is known: somebody has to look at them."""
+    return sorted(groups, key=lambda each: each.decision is not None)
+
+
+def explain(call: Call, group: Group) -> Explanation | None:
+    """Say why a group is open or closed; None where that is not known."""
+    decision, timetable = group.decision, group.timetable
+    if decision is None or timetable is None:
+        return None
+    rules, has_ended = decision.rules, False
+    if not rules and decision.since is not None:
+        rules, has_ended = timeline.decide(timetable, decision.since - _MINUTE).rules, True
+    windows = call.windows
+    following = None
+    if decision.until is not None:
+        following = timeline.decide(timetable, decision.until)
+    return Explanation(
+        tuple(_reasons(call, group, rules)),
+        has_ended,
+        following,
+        windows.waiting.since(decision, windows.snapshot.commit),
+    )
+
+
+def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]:
+    windows, stored = call.windows, group.stored
+    spec = windows.evaluator.policy(stored, group.cluster).spec
+    history = windows.history(stored, _COMMITS)
+    for rule in rules:
+        kind, _, key = rule.partition(".")
+        written = windows.authors.of(stored, group.cluster, rule, history)
+        # `state`, and others that are no entries of a map.
+        entry = getattr(spec, kind)[key] if key else None
+        yield Reason(kind, key, entry, written)
