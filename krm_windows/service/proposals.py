@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -11,12 +13,16 @@ from pydantic.dataclasses import dataclass
 from krm_windows.forge import http
 from krm_windows.system import addresses, bounded, programs
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Branch
+from krm_windows.system.git_objects import Commit
 from krm_windows.system.git_program import RemoteError
 from krm_windows.system.programs import Limits
 
 PREFIX = "krm-windows"
 """Of the names of all branches that changes are proposed on."""
 _MOST = 1 << 20
+# Proposed changes that are remembered when their branches are gone.
+_MOST_KNOWN = 500
 _LIMITS = Limits(60.0, _MOST)
 
 
@@ -66,16 +72,28 @@ class PullRequests:
         except WorkspaceError as error:
             raise RemoteError(f"the pull request failed: {error}") from None
 
-    def _sent(self, url: str, proposed: Proposed) -> str:
-        """Send it to the forge (POST /repos/{owner}/{repo}/pulls)."""
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses of the open ones that the forge knows, by their latest commits."""
+        if self.url is None:
+            return {}
+        # GitHub has as many on a page as `per_page` says, Gitea as `limit`.
+        query: dict[str, str | int] = {"state": "open", "per_page": 100, "limit": 50}
+        return {
+            http.text(each, "head", "sha"): http.text(each, "html_url")
+            for each in self._client(self.url).pages("pulls", query)
+        }
+
+    def _client(self, url: str) -> http.Client:
         try:
-            token = self._secret()
+            return http.Client(url, "Authorization", f"token {self._secret()}")
         except OSError as error:
             raise WorkspaceError(f"its token cannot be read: {error.strerror}") from None
+
+    def _sent(self, url: str, proposed: Proposed) -> str:
+        """Send it to the forge (POST /repos/{owner}/{repo}/pulls)."""
         # Gitea takes this form alone, GitHub both. Sent once: whether a request that failed has
         # opened one is not known, and a person waits for the answer.
-        client = http.Client(url, "Authorization", f"token {token}")
-        answer = client.send("POST", "pulls", proposed._asdict(), again=False)
+        answer = self._client(url).send("POST", "pulls", proposed._asdict(), again=False)
         address = http.text(http.record(answer.value), "html_url")
         if not address:
             raise WorkspaceError("the forge returned no URL for it")
@@ -95,6 +113,64 @@ def _run(program: str, proposed: Proposed) -> str:
     if ended.code != 0:
         raise WorkspaceError(ended.last_line)
     return ended.output.decode(errors="replace").strip().rpartition("\n")[2]
+
+
+class ProposedChange(NamedTuple):
+    """A commit that is proposed; the `address` of its pull request is empty where it is unknown.
+
+    `merged` is the commit by which the branch has the change.
+    """
+
+    commit: Commit
+    address: str
+    is_there: bool
+    applies: bool
+    merged: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody can still merge it."""
+        return self.is_there and self.merged is None
+
+
+class Watch:
+    """What is proposed at the remote, as it was when the remote was last asked."""
+
+    def __init__(self, branch: Branch, requests: PullRequests, remote: str) -> None:
+        """Know of nothing yet."""
+        self._branch = branch
+        self._requests = requests
+        self._remote = remote
+        # By their commits; those whose branches are gone, too.
+        self._addresses: dict[str, str] = {}
+        self._known: dict[str, Commit] = {}
+        self._there: frozenset[str] = frozenset()
+
+    def look(self) -> None:
+        """Ask the remote, and the forge for addresses that are unknown; raises RemoteError."""
+        found = {each.name: each for each in self._branch.proposed(self._remote, PREFIX)}
+        self._there = frozenset(found)
+        self._known = dict(list({**self._known, **found}.items())[-_MOST_KNOWN:])
+        if not found.keys() <= self._addresses.keys():
+            with suppress(WorkspaceError):
+                self._addresses |= self._requests.addresses()
+
+    def add(self, commit: Commit, address: str) -> None:
+        """Know of a change that has just been proposed."""
+        self._known[commit.name], self._addresses[commit.name] = commit, address
+        self._there |= {commit.name}
+
+    def of(self, title: str, tip: str, made: Sequence[Commit]) -> list[ProposedChange]:
+        """Return what is proposed for a policy, the newest first; `made` are its last changes."""
+        found = []
+        for commit in sorted(self._known.values(), key=lambda each: each.committed, reverse=True):
+            if f"\nPolicy: {title}\n" in commit.message:
+                merged = self._branch.merged_as(commit, tip, made)
+                applies = merged is None and self._branch.applies(commit.name, tip)
+                address = self._addresses.get(commit.name, "")
+                is_there = commit.name in self._there
+                found.append(ProposedChange(commit, address, is_there, applies, merged))
+        return found
 
 
 def branch_name(namespace: str, name: str, commit: str) -> str:

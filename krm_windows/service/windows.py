@@ -19,6 +19,7 @@ from krm_windows.service.effects import Effects
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored
 from krm_windows.service.problems import Problem
+from krm_windows.service.proposals import Watch
 from krm_windows.service.rendering import Read, Renderer, Renew
 from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
@@ -72,6 +73,10 @@ class Windows:
         if settings.remote is not None:
             self.branch.git.check_remote(settings.remote)
             remote = self.branch.git.address(settings.remote)
+        # None where changes are made, and not proposed.
+        self.proposed: Watch | None = None
+        if settings.proposals is not None:
+            self.proposed = Watch(self.branch, settings.proposals, settings.remote or "")
         self._commit_pattern = links.commit_pattern(settings, remote)
         # Nothing is served before it can be read.
         tip = self._tip()
@@ -122,6 +127,8 @@ class Windows:
         with self.alone():
             try:
                 self._take_over(self.settings.remote)
+                if self.proposed is not None:
+                    self.proposed.look()
             except RemoteError:
                 self.reach = "Unreachable"
                 raise

@@ -283,6 +283,8 @@ class Writer:
             # Whatever it is: nobody would look at a branch without a pull request.
             branch.git.remove(remote, ref)
             raise
+        if self._windows.proposed is not None:
+            self._windows.proposed.add(branch.objects.commit(outcome.commit), address)
         return replace(outcome, branch=name, pull_request=address)
 
     def _with_rendered(

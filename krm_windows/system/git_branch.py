@@ -191,6 +191,26 @@ class Branch:
         known = all(self.objects.kind(each)[0] == "commit" for each in (older, newer))
         return known and self.objects.repository.descendant_of(newer, older)
 
+    def merged_as(self, commit: Commit, tip: str, made: Sequence[Commit]) -> str | None:
+        """Return the commit by which a branch has what another one changed; None where it has not.
+
+        That is itself, or one of those that were `made` of the same patch (git-patch-id(1)).
+        """
+        if self.is_ancestor(commit.name, tip):
+            return commit.name
+        # Nothing was merged before it was written.
+        later = (each for each in made if each.committed >= commit.committed)
+        return next((each.name for each in later if self._patch(each) == self._patch(commit)), None)
+
+    def applies(self, commit: str, tip: str) -> bool:
+        """Say whether a commit can be merged without a conflict."""
+        return self.objects.repository.merge_commits(tip, commit).conflicts is None
+
+    def _patch(self, commit: Commit) -> str:
+        if commit.parent is None:
+            return commit.name
+        return str(self.objects.repository.diff(commit.parent, commit.name).patchid)
+
     def fetch(self, remote: str) -> str:
         """Fetch the branch from a remote; return the commit that it has there."""
         kept = f"refs/krm-windows/{self.name}"

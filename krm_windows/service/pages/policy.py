@@ -22,6 +22,7 @@ from krm_windows.service import routing
 from krm_windows.service.admission import Call, ReadCluster
 from krm_windows.service.pages import events, groups, subscribe
 from krm_windows.service.pages.groups import Group
+from krm_windows.service.pages.history import proposed
 from krm_windows.service.pages.rendering import environment, here, page
 from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
@@ -29,7 +30,7 @@ from krm_windows.service.problems import Problem
 
 # A policy may name a thousand clusters that all differ: a search finds each, which has a page.
 _MOST_GROUPS = 20
-_COMMITS = 5
+_COMMITS = 15
 _POLICY = "/ui/policies/{namespace}/{name}"
 router = routing.pages()
 
@@ -81,6 +82,7 @@ def show_policy(
         "waits": waits,
         "targets": targets,
         "history": history,
+        "proposed": proposed(call, stored),
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
         "saved": next((each for each in history if each.name == saved), None),

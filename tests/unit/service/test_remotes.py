@@ -1,6 +1,7 @@
 """A branch that is pushed: the remote comes first, and what it refuses never happened."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 from listening import answering
+from pydantic import SecretStr
 
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_program import RemoteError
@@ -263,3 +265,54 @@ def test_a_remote_that_cannot_be_reached_is_said(serve: Serve, git: Git, remote:
     away.rename(remote)
     client.windows.fetch()
     assert said() == (200, "Reached", f"{metric} 1.0")
+
+
+def test_what_became_of_a_pull_request_is_said(
+    serve: Serve, git: Git, remote: Path, other: Path
+) -> None:
+    assert git
+    asked: list[str] = []
+
+    def answer(what: str, _: object, __: bytes) -> tuple[int, dict[str, str], bytes]:
+        asked.append(what)
+        url = f"https://forge.test/pulls/{len(asked)}"
+        if what.startswith("POST"):
+            return 201, {}, json.dumps({"html_url": url}).encode()
+        heads = at(remote, "for-each-ref", "--format=%(objectname)", "refs/heads/krm-windows")
+        found = [{"html_url": url, "head": {"sha": each}} for each in heads.split()]
+        return 200, {}, json.dumps(found).encode()
+
+    with answering(answer) as address:
+        token = SecretStr("secret")
+        forge = PullRequests(url=f"{address}/repos/acme/fleet", token=token)
+        client = serve(remote="origin", proposals=forge)
+        closes = [f"Fri {number}:00" for number in (12, 13, 14)]
+        made = [patch(client, each).json() for each in closes]
+
+        def states() -> list[str]:
+            page = client.ask("GET", "/ui/policies/flux-system/week/history").body.decode()
+            proposed = page.partition("Proposed")[2].partition('id="made-title"')[0]
+            return re.findall(r'<span class="state \w+">([\w ]+)<', proposed)
+
+        assert states() == ["Waits for review"] * 3
+        # Squashed with another message; in the way of another; and gone.
+        at(other, "fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*")
+        at(other, "cherry-pick", "--no-commit", f"origin/{made[0]['branch']}")
+        at(other, "commit", "--quiet", "--message=Later on Fridays (#7)")
+        at(other, "push", "--quiet", "origin", "HEAD:main", f":{made[2]['branch']}")
+        client.windows.fetch()
+        assert sorted(states()) == ["Closed", "Conflicts", "Merged"]
+        page = client.ask("GET", "/ui/policies/flux-system/week").body.decode()
+        assert "https://forge.test/pulls/2" in page
+        assert at(other, "rev-parse", "--short=10", "HEAD") in page
+        # Another service knows nothing of the one that is gone, and asks for the addresses once.
+        client = serve(remote="origin", proposals=forge)
+        for _ in range(2):
+            client.windows.fetch()
+        assert sorted(states()) == ["Conflicts", "Merged"]
+        assert [each[:4] for each in asked] == ["POST"] * 3 + ["GET "]
+    # One whose commit is in the branch.
+    at(other, "push", "--quiet", "--force", "origin", f"origin/{made[1]['branch']}:main")
+    client.windows.branch.move(made[1]["commit"], client.windows.branch.tip())
+    client.windows.refresh()
+    assert "Merged" in states()
