@@ -39,12 +39,17 @@ class Page(HTMLParser):
     @property
     def fields(self) -> dict[str, str]:
         """What a browser sends: of boxes and choices those that are ticked."""
-        return {
-            found["name"]: found.get("value", "")
-            for tag, found in self.tags
-            if tag == "input" and "name" in found
-            if found.get("type") not in ("checkbox", "radio") or "checked" in found
-        }
+        sent: dict[str, str] = {}
+        select = ""
+        for tag, found in self.tags:
+            is_choice = found.get("type") in ("checkbox", "radio")
+            if tag == "input" and "name" in found and (not is_choice or "checked" in found):
+                sent[found["name"]] = found.get("value", "")
+            select = found["name"] if tag == "select" else select
+            # The first one, where none is chosen.
+            if tag == "option" and select and (select not in sent or "selected" in found):
+                sent[select] = found.get("value", "")
+        return sent
 
 
 def get(client: Client, target: str) -> Page:

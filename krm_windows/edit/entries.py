@@ -57,7 +57,7 @@ def record(entry: DatedEntry, field: str = "freezes") -> dict[str, str]:
 
 def name(reason: str, year: str, taken: Container[str]) -> str:
     """Return a name for an entry, none of those that are taken: `new-years-day-2027`."""
-    first = f"{_words(reason)}-{year}".rstrip("-")
+    first = f"{label(reason)}-{year}".rstrip("-")
     # No other reason has a name with a number: it would end with a year.
     names = chain([first], (f"{first}-{number}" for number in count(2)))
     return next(each for each in names if each not in taken)
@@ -98,7 +98,7 @@ def _moment(at: date) -> str:
     return at.isoformat()
 
 
-def _words(reason: str) -> str:
+def label(reason: str) -> str:
     """Spell a reason as the beginning of a DNS label."""
     # NFKD takes the accent from `é`, but has nothing for `ß`.
     spelled = unicodedata.normalize("NFKD", reason.replace("ß", "ss"))

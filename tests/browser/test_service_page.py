@@ -20,6 +20,7 @@ from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from krm_windows.service import application
@@ -106,10 +107,13 @@ class Served:
         [button] = [button for button in buttons if button.text == label]
         self.follow(button)
 
-    def follow(self, element: WebElement) -> None:
-        """Click, and wait for the page that this leads to: a commit takes a moment."""
+    def follow(self, element: WebElement, key: str = "") -> None:
+        """Click or press, and wait for the page that this leads to: a commit takes a moment."""
         main = self.find("main")
-        element.click()
+        if key:
+            element.send_keys(key)
+        else:
+            element.click()
         # Asked in the middle of a navigation, the driver may say so in other words.
         waiting = WebDriverWait(self.browser, PATIENCE, ignored_exceptions=[WebDriverException])
         waiting.until(expected_conditions.staleness_of(main))
@@ -197,14 +201,18 @@ def test_a_window_is_changed_with_a_live_preview(served: Served) -> None:
     served.find(f'a[href="{PAGE}/window?window=week&cluster=north"]')
     served.open(PAGE)
     served.follow(served.find(f'a[href="{PAGE}/window?window=week"]'))
-    served.type("closes", "Xri 12:00")
-    served.wait("#closes-found", "must be a moment")
-    field = served.find("#closes")
+    # A choice shows what belongs to it, and hides the rest.
+    assert served.find("#until").is_displayed()
+    served.find('[name="ends-on"][value="other"]').click()
+    assert not served.find("#until").is_displayed()
+    served.type("ends", "Xri 12:00")
+    served.wait("#ends-found", "must be a moment")
+    field = served.find("#ends")
     assert field.get_attribute("aria-invalid") == "true"
-    assert "closes-found" in (field.get_attribute("aria-describedby") or "").split()
+    assert "ends-found" in (field.get_attribute("aria-describedby") or "").split()
     # Whoever types is not interrupted.
     assert served.browser.switch_to.active_element == field
-    served.type("closes", "Fri 12:00")
+    served.type("ends", "Fri 12:00")
     served.wait("#preview", "opens Thu 2026-11-26 17:00")
     assert field.get_attribute("aria-invalid") is None
     assert served.find("#preview-status").get_attribute("role") == "status"
@@ -219,7 +227,8 @@ def test_a_window_is_changed_with_a_live_preview(served: Served) -> None:
 @pytest.mark.usefixtures("no_scripts")
 def test_the_form_is_whole(served: Served) -> None:
     served.open(f"{PAGE}/window?window=week")
-    served.type("closes", "Fri 12:00")
+    Select(served.find("[name=weekday]")).select_by_visible_text("Friday")
+    served.find("#until").send_keys("1200PM")
     served.press("Preview")
     assert "Opens" in served.find("#preview-status").text
     assert "opens Thu 2026-11-26 17:00" in served.find("#preview").text
@@ -334,10 +343,11 @@ def pages(served: Served) -> Iterator[str]:
     served.open("/")
     yield "first page with what waits"
     served.open(f"{PAGE}/window?window=week")
-    served.type("closes", "Xri 12:00")
+    served.find('[name="ends-on"][value="other"]').click()
+    served.type("ends", "Xri 12:00")
     served.press("Save")
     yield "wrong window"
-    served.type("closes", "Wed 12:00")
+    served.type("ends", "Wed 12:00")
     served.press("Preview")
     yield "preview"
     served.open(f"{PAGE}/override")
@@ -388,12 +398,58 @@ def test_pages_are_used_by_keyboard(served: Served) -> None:
     switch.active_element.send_keys(Keys.TAB)
     assert switch.active_element.text == "Skip to content"
     switch.active_element.send_keys(Keys.ENTER)
-    names: list[str] = []
-    for _ in range(8):
+    names = [""]
+    while names[-1] != "Preview":
         switch.active_element.send_keys(Keys.TAB)
-        names.append(switch.active_element.get_attribute("name") or switch.active_element.text)
-    assert names[:5] == ["opens", "closes", "duration", "description", "remove"]
-    assert names[5:] == ["reason", "Save", "Preview"]
+        name = switch.active_element.get_attribute("name") or switch.active_element.text
+        names += [name] if name != names[-1] else []
+    assert names[1:4] == ["repeats", "Mon", "Tue"]
+    assert names[8:14] == ["Sun", "at", "ends-on", "weekday", "until", "description"]
+    assert names[14:] == ["scope", "remove", "reason", "Save", "Preview"]
+
+
+def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -> None:
+    """With the keyboard alone."""
+    file = served.windows.settings.repo / "week.yaml"
+    text = POLICY.replace("{north: {},", "{north: {}, west: {},")
+    file.write_text(text.replace("Mon 08:00, closes: Thu", "Fri 08:00, closes: Fri"))
+    served.git("commit", "--quiet", "--all", "--message=Three plants")
+    served.windows.refresh()
+    served.open(PAGE)
+    switch = served.browser.switch_to
+
+    def go(name: str) -> WebElement:
+        """Go on by Tab to a field, a box or a button, by its name or its words."""
+        for _ in range(100):
+            switch.active_element.send_keys(Keys.TAB)
+            here = switch.active_element
+            if name in (here.get_attribute("name"), here.text):
+                return here
+        raise AssertionError(name)
+
+    served.follow(go("Add a window…"), Keys.ENTER)
+    go("name").send_keys("Early Shift")
+    go("Tue").send_keys(" ")
+    go("Thu").send_keys(" ")
+    go("at").send_keys("0600AM")
+    go("until").send_keys("0500AM")
+    go("scope").send_keys(Keys.ARROW_DOWN)
+    go("on:north").send_keys(" ")
+    go("on:west").send_keys(" ")
+    served.wait("#until-found", "Closes must be after Opens")
+    served.follow(go("Save"), Keys.ENTER)
+    for field, said in (("name", "small letters"), ("until", "after"), ("reason", "one line")):
+        assert said in served.find(f"#{field}-found").text
+    assert_accessible(served.browser, 1280, "errors of a window")
+    go("early-shift").send_keys(Keys.ENTER)
+    assert served.find("#name").get_attribute("value") == "early-shift"
+    go("until").send_keys("0800AM")
+    go("reason").send_keys("The early shift", Keys.TAB)
+    served.wait("#preview", "opens Tue 2026-11-24 06:00")
+    served.follow(switch.active_element, Keys.ENTER)
+    made = served.git("show", "main:week.yaml")
+    assert made.count('early-shift: {opens: "Tue,Thu 06:00", closes: "08:00"}') == 2
+    assert served.errors == []
 
 
 def test_pages_are_printed_on_white(served: Served) -> None:

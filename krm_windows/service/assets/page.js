@@ -50,9 +50,24 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
       if (error.name !== "AbortError") status.textContent = "The service cannot be reached.";
     }
   }
+  // A suggestion is taken here; without scripts the service takes it.
+  form.addEventListener("click", (event) => {
+    const use = event.target.closest("[name=use]");
+    if (!use) return;
+    event.preventDefault();
+    const [name, ...rest] = use.value.split("="), text = rest.join("=");
+    const fields = [...form.querySelectorAll(`[name="${name}"]`)];
+    const field = fields.find(({ type, value }) => type !== "radio" || value === text);
+    if (field.type === "radio") field.checked = true;
+    else field.value = text;
+    field.focus();
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   form.addEventListener("input", ({ target }) => {
+    // A reason moves no hours, and stops no preview that is on its way.
+    if (target.name === "reason") return;
     clearTimeout(timer);
-    if (target.name !== "reason") timer = setTimeout(preview, PAUSE);
+    timer = setTimeout(preview, PAUSE);
   });
 });
 

@@ -4,6 +4,7 @@ A form makes a change, which is previewed and saved as any other. What keeps it 
 said in the form, with all that was typed.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,16 +18,23 @@ from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
 from krm_windows.service.pages.rendering import here, page, policy_url
 from krm_windows.service.pages.scope import EVERYWHERE, Where
+from krm_windows.service.pages.spans import Instead, Lack
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import DAYS, Change, Order, WriteOutcome, found_of
+
+# A rule of a policy, or of one cluster, in the path of a finding.
+_RULE = re.compile(r"spec\.(?:clusters\.(.+?)\.)?(window|freeze|override)s\.([^.]+)")
+# What is wrong with a cluster's patch only together with the policy.
+_TOGETHER = re.compile(r"results in an invalid policy: spec\.(\S+) ")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sentence about a field, or about none."""
+    """A sentence about a field, or about none, and what a button offers `instead`."""
 
     message: str
     severity: Severity = Severity.ERROR
+    instead: Instead | None = None
 
 
 @dataclass(slots=True)
@@ -35,8 +43,8 @@ class Form:
 
     What it changes is at a `path` of the policy, or of the patch of a cluster, such as
     `windows.week`; `fields` are the fields of the form by the names below it, and by the rules
-    about the whole. `where` says on which clusters. `action` is `preview` or `save`, and empty for
-    a form as it begins.
+    about the whole; `words` are sentences in place of a rule's own. `where` says on which clusters.
+    `action` is `preview` or `save`, and empty for a form as it begins.
     """
 
     texts: dict[str, str]
@@ -44,19 +52,35 @@ class Form:
     path: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     where: Where = EVERYWHERE
+    words: Mapping[str, str] = field(default_factory=dict)
     found: dict[str, list[Found]] = field(default_factory=dict)
     general: list[Found] = field(default_factory=list)
     is_conflict: bool = False
+    is_incomplete: bool = False
     proposal: Proposal | None = None
 
     def __post_init__(self) -> None:
         """Say what is still to be chosen."""
         if self.where.wrong:
-            self.add("scope", self.where.wrong)
+            self.lacks(Lack("scope", self.where.wrong))
 
     def add(self, name: str, message: str, severity: Severity = Severity.ERROR) -> None:
         """Say something of a field."""
-        self.found.setdefault(name, []).append(Found(message, severity))
+        self._add(name, Found(message, severity))
+
+    def lacks(self, lack: Lack, **labels: str) -> None:
+        """Say what a field lacks; while somebody types, what is empty is no error yet."""
+        if self.action != "save" and not self.texts.get(lack.field):
+            self.is_incomplete = True
+            return
+        message = lack.message.format(**labels)
+        self._add(lack.field, Found(message, instead=lack.instead))
+
+    def _add(self, name: str, found: Found) -> None:
+        every = self.found.setdefault(name, [])
+        # Of many clusters it is said once.
+        if found not in every:
+            every.append(found)
 
     @property
     def fails(self) -> bool:
@@ -106,11 +130,15 @@ class Form:
         # What is about the whole may be about its name.
         beside = self.fields.get(name or result.rule, self.fields.get(name))
         if is_below and beside:
-            self.add(beside, result.message, result.severity)
+            message = self.words.get(result.rule, f"It {_cut(result.message)}.")
+            proposed = result.field.proposed_value if result.field else None
+            instead = Instead(beside, proposed, proposed) if proposed else None
+            self._add(beside, Found(message, result.severity, instead))
             return
-        # The form has no field for it: with its path, as messages begin behind one.
-        message = f"{result.path or 'the policy'} {result.message}"
-        self.general.append(Found(message, result.severity))
+        # The form has no field for it.
+        found = Found(_sentence(result, self.words.get(result.rule)), result.severity)
+        if found not in self.general:
+            self.general.append(found)
 
     def page(self, call: Call, template: str, **values: object) -> Response:
         """Answer with the form."""
@@ -125,6 +153,29 @@ class Form:
             "days": DAYS,
         }
         return page(call, template, {**shown, **values}, self.status)
+
+
+def taken(fields: Mapping[str, str], action: str) -> tuple[Mapping[str, str], str]:
+    """Return what was sent with the suggestion that somebody took, which saves nothing yet."""
+    name, is_taken, text = fields.get("use", "").partition("=")
+    return ({**fields, name: text}, "preview") if is_taken else (fields, action)
+
+
+def _sentence(result: Result, words: str | None) -> str:
+    """Say a finding without paths: `The window week on berlin must …`."""
+    path, message = result.path, result.message
+    together = _TOGETHER.match(message)
+    if together:
+        path, message = f"{path}.{together[1]}", message[together.end() :]
+    rule = _RULE.match(path)
+    cluster, kind, name = rule.groups() if rule else ("", "", "policy")
+    subject = " ".join(filter(None, ("The", kind, name, cluster and f"on {cluster}")))
+    return f"{subject}: {words}" if words else f"{subject} {_cut(message)}."
+
+
+def _cut(message: str) -> str:
+    # What was meant is on a button.
+    return message.partition("; did you mean")[0]
 
 
 def done(call: Call, outcome: WriteOutcome) -> Response:

@@ -129,7 +129,7 @@ def _answer(call: Call, sent: dict[str, str], freeze: str, action: str) -> Respo
     if not all((texts.get("from", "-"), texts.get("to", "-"))):
         # Before both days are chosen there is nothing to compare, and that is no error yet.
         form.action = action if action == "save" else ""
-    elif not form.found.keys() & {"to", "name", "scope"}:
+    elif not form.is_incomplete and not form.found.keys() & {"to", "name", "scope"}:
         form.preview(call, change, order)
     return _page(call, form, freeze)
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 import krm_windows
 from krm_windows.service.access import Caller, Scope, Ways
-from krm_windows.service.pages import rendering
+from krm_windows.service.pages import rendering, spans
 from krm_windows.service.problems import Problem
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_branch import Person
@@ -27,6 +27,11 @@ Serve = Any
 PACKAGE = Path(krm_windows.__file__).parent
 PAGE = "/ui/policies/flux-system/week"
 WINDOW = f"{PAGE}/window?window=week"
+# What one picks, in place of Monday eight and of Thursday five.
+WEDNESDAY = {"Mon": "", "Wed": "yes"}
+NIGHTS = {"repeats": "other", "begins": "daily 22:00", "ends-on": "after", "hours": "2"}
+NIGHTS |= {"reason": "Nights"}
+FRIDAY = {"weekday": "Fri", "until": "12:00"}
 
 
 def count(git: Git) -> int:
@@ -80,11 +85,12 @@ def test_a_policy_has_a_page(client: Client) -> None:
 def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
     form = get(client, WINDOW)
     for field, typed, said in (
-        ("closes", "Xri <b>", "must be a moment"),
+        ("ends", "Xri <b>", "must be a moment"),
         ("reason", "", "Give a reason"),
         ("reason", "Only that", "nothing to save"),
     ):
-        page = send(client, WINDOW, {**form.fields, "reason": "Later", field: typed})
+        other = {"ends-on": "other"} if field == "ends" else {}
+        page = send(client, WINDOW, {**form.fields, **other, "reason": "Later", field: typed})
         assert page.status == 422, field
         assert said in page.text
         found = next(found for _, found in page.tags if found.get("id") == field)
@@ -94,15 +100,15 @@ def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
             assert found["aria-invalid"] == "true"
             assert f"{field}-found" in found["aria-describedby"].split()
     # Without a version it could overwrite what nobody has seen.
-    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Blind", "etag": ""}
+    fields = {**form.fields, **FRIDAY, "reason": "Blind", "etag": ""}
     assert send(client, WINDOW, fields).status == 409
     assert count(git) == 1
 
 
 def test_a_window_is_previewed_and_saved(client: Client, git: Git) -> None:
     form = get(client, WINDOW)
-    assert form.fields["opens"] == "Mon 08:00"
-    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Later on Fridays"}
+    assert {"Mon": "yes", "at": "08:00", "weekday": "Thu"}.items() <= form.fields.items()
+    fields = {**form.fields, **FRIDAY, "reason": "Later on Fridays"}
     page = send(client, WINDOW.replace("window?", "window/preview?"), fields)
     assert page.status == 200
     assert "Opens 3 d 4 h more." in page.text
@@ -118,7 +124,7 @@ def test_a_window_is_previewed_and_saved(client: Client, git: Git) -> None:
     # On one cluster, the others keep theirs.
     form = get(client, f"{WINDOW}&cluster=north")
     assert form.fields["on:north"]
-    fields = {**form.fields, "opens": "Wed 08:00", "reason": "Later in the north"}
+    fields = {**form.fields, **WEDNESDAY, "reason": "Later in the north"}
     assert send(client, f"{WINDOW}&cluster=north", fields).status == 303
     assert policy(git)["clusters"]["north"] == {"windows": {"week": {"opens": "Wed 08:00"}}}
     assert policy(git)["windows"]["week"]["opens"] == "Mon 08:00"
@@ -128,8 +134,7 @@ def test_a_change_is_for_all_clusters_or_for_those_that_are_ticked(
     client: Client, git: Git
 ) -> None:
     target = f"{PAGE}/window"
-    nights = {"name": "nights", "opens": "daily 22:00", "duration": "2h", "reason": "Nights"}
-    fields = {**get(client, target).fields, **nights}
+    fields = {**get(client, target).fields, **NIGHTS, "name": "nights"}
     assert fields["scope"] == "all"
     for chosen, status, said in (
         ({"scope": ""}, 422, "Choose whether"),
@@ -184,17 +189,17 @@ def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
     client: Client, git: Git
 ) -> None:
     form = get(client, WINDOW)
-    first = {**form.fields, "opens": "Tue 06:00", "reason": "Tuesdays"}
+    first = {**form.fields, "Mon": "", "Tue": "yes", "at": "06:00", "reason": "Tuesdays"}
     assert send(client, WINDOW, first).status == 303
-    page = send(client, WINDOW, {**form.fields, "opens": "Wed 06:00", "reason": "Wednesdays"})
+    page = send(client, WINDOW, {**form.fields, **WEDNESDAY, "reason": "Wednesdays"})
     assert page.status == 409
     assert "it is now 'Tue 06:00'" in page.text
-    assert page.fields["opens"] == "Wed 06:00"
-    page = send(client, WINDOW, {**form.fields, "closes": "Fri 12:00", "reason": "Fridays"})
+    assert WEDNESDAY.items() <= {"Mon": "", **page.fields}.items()
+    page = send(client, WINDOW, {**form.fields, **FRIDAY, "reason": "Fridays"})
     assert page.status == 409
     assert "Tuesdays" in page.text
-    kept = [page.fields[name] for name in ("opens", "closes", "reason")]
-    assert kept == ["Tue 06:00", "Fri 12:00", "Fridays"]
+    kept = {"Tue": "yes", "at": "06:00", **FRIDAY, "reason": "Fridays"}
+    assert kept.items() <= page.fields.items()
     assert send(client, WINDOW, {**page.fields}).status == 303
     assert policy(git)["windows"]["week"] == {"opens": "Tue 06:00", "closes": "Fri 12:00"}
 
@@ -340,11 +345,11 @@ def test_every_refusal_has_a_page(status: int) -> None:
 def test_a_window_is_added(client: Client, git: Git) -> None:
     target = f"{PAGE}/window"
     form = get(client, target)
-    fields = {**form.fields, "opens": "daily 22:00", "duration": "2h", "reason": "Nights"}
+    fields = {**form.fields, **NIGHTS}
     for name in ("", "week", "Not A Label"):
         page = send(client, target, {**fields, "name": name})
         assert page.status == 422, name
-        assert page.fields["opens"] == "daily 22:00"
+        assert page.fields["begins"] == "daily 22:00"
         assert [link for link in page.links if link.startswith("#")] == ["#main", "#name"]
     assert send(client, target, {**fields, "name": "nightly"}).status == 303
     assert count(git) == 2
@@ -355,14 +360,14 @@ def test_an_error_of_a_name_that_is_there_is_no_error_of_a_field(client: Client,
     rewrite(client, git, "  week: {opens: Mon", "  Week: {opens: Mon")
     form = get(client, f"{PAGE}/window?window=Week")
     page = send(client, f"{PAGE}/window?window=Week", {**form.fields, "reason": "Later"})
-    assert "spec.windows.Week must be a DNS label" in page.text
-    assert "#closes" not in page.links
+    assert "The window Week: Use small letters" in page.text
+    assert "#until" not in page.links
 
 
 def test_a_window_is_removed(client: Client, git: Git) -> None:
     target = f"{WINDOW}&cluster=south"
     form = get(client, target)
-    assert form.fields["opens"] == "Tue 08:00"
+    assert form.fields["Tue"] == "yes"
     fields = {**form.fields, "remove": "yes", "reason": "Not in the south"}
     page = send(client, target.replace("window?", "window/preview?"), fields)
     # Without any window the policy would never open there: `check` says so.
@@ -385,8 +390,8 @@ def test_a_policy_with_errors_has_a_page(client: Client, git: Git) -> None:
     assert "line 11" in page.text
     assert WINDOW in page.links
     form = get(client, WINDOW)
-    assert form.fields["closes"] == "Xhu <b>"
-    answer = send(client, WINDOW, {**form.fields, "closes": "Thu 17:00", "reason": "Back"})
+    assert form.fields["ends"] == "Xhu <b>"
+    answer = send(client, WINDOW, {**form.fields, "ends": "Thu 17:00", "reason": "Back"})
     assert answer.status == 303
     assert "The policy has errors" not in get(client, PAGE).text
     assert get(client, f"{PAGE}/override").status == 200
@@ -464,7 +469,7 @@ def test_what_is_proposed_is_not_said_to_be_saved(
     client = serve(remote="origin", proposals=PullRequests(command="sh"))
     form = get(client, WINDOW)
     assert "Propose" in form.texts
-    page = send(client, WINDOW, {**form.fields, "closes": "Fri 12:00", "reason": "Later"})
+    page = send(client, WINDOW, {**form.fields, **FRIDAY, "reason": "Later"})
     assert page.status == 200
     assert "Until then, nothing has changed." in page.text
     assert (address in page.links) is address.startswith("https:")
@@ -478,7 +483,7 @@ def test_what_is_proposed_is_not_said_to_be_saved(
 def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
     form = get(client, f"{PAGE}/window")
     kept = {"etag": form.fields["etag"], "reason": "Why", "state": "open"}
-    names = ("name", "opens", "closes", "duration", "was-opens", "for", "until", "cluster")
+    names = (*spans.FIELDS, "name", "was-opens", "was-duration", "scope", "for", "cluster", "use")
     fields = {**dict.fromkeys((*names, "override"), text), **kept}
     for path in ("window", "window/preview", "override", "override/preview", "override/end"):
         for query in ("window=week", urlencode({"window": text, "cluster": text})):
