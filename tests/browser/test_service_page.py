@@ -1,7 +1,9 @@
 """The pages of `serve`, used in a real browser as a person does: with scripts and without."""
 
+import base64
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -333,6 +335,7 @@ def pages(served: Served) -> Iterator[str]:
         "window": f"{PAGE}/window?window=week",
         "new window": f"{PAGE}/window",
         "override": f"{PAGE}/override",
+        "month": f"{PAGE}/month?month=2026-11&cluster=south",
         "sign in": "/ui/login",
         "no such page": "/ui/policies/flux-system/none",
     }.items():
@@ -466,3 +469,16 @@ def test_pages_are_printed_on_white(served: Served) -> None:
     served.open("/")
     assert served.find(".rows thead").rect["width"] > 600
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 717
+
+
+@pytest.mark.parametrize("month", ["2027-02", "2026-11", "2026-08"])
+def test_a_month_is_one_sheet(served: Served, month: str) -> None:
+    """However many weeks it has, and however long what is written in its days."""
+    served.open(f"{PAGE}/month?month={month}")
+    assert served.find("[data-print]").is_displayed()
+    printed = served.browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    sheets = re.findall(rb"/MediaBox \[0 0 (\d+)\S* (\d+)", base64.b64decode(printed["data"]))
+    assert sheets == [(b"841", b"594")]
+    prefer(served.browser, "dark", "print")
+    assert paper(served.browser) == WHITE
+    assert not served.find(".segments").is_displayed()

@@ -79,3 +79,8 @@ if (navigator.clipboard) document.querySelectorAll("button[data-copy]").forEach(
     button.textContent = "Copied";
   });
 });
+
+document.querySelectorAll("[data-print]").forEach((button) => {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+});

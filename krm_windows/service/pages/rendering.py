@@ -24,6 +24,7 @@ from krm_windows.service.problems import Problem
 
 _ASSETS = {
     "calendar.css": "krm_windows.preview",
+    "month.css": "krm_windows.service",
     "page.css": "krm_windows.service",
     "page.js": "krm_windows.service",
     "live.js": "krm_windows.service",

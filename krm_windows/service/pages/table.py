@@ -7,6 +7,7 @@ from krm_windows.service.pages import (
     freeze,
     history,
     holidays,
+    month,
     override,
     overview,
     policy,
@@ -17,6 +18,6 @@ from krm_windows.service.pages import (
 
 _PAGES = (
     *(overview, policy, history, window, freeze, holidays, override, subscribe),
-    *(events, sessions),
+    *(month, events, sessions),
 )
 ROUTES = list(chain.from_iterable(each.router.routes for each in _PAGES))

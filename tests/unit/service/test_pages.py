@@ -82,6 +82,18 @@ def test_a_policy_has_a_page(client: Client) -> None:
     assert (page.text.count("Today"), get(client, PAGE).text.count("Today")) == (1, 2)
 
 
+def test_a_month_is_for_those_that_are_alike(client: Client) -> None:
+    page = get(client, f"{PAGE}/month?month=2026-12")
+    assert page.status == 200
+    assert page.text.count("closed") >= 8
+    assert {"until 17", "all day"} <= set(page.texts)
+    for month in ("2026-11", "2027-01"):
+        assert f"{PAGE}/month?month={month}" in page.links
+    assert f"{PAGE}/month" in get(client, PAGE).links
+    for query, status in (("cluster=none", 404), ("month=2026-13", 400), ("month=1969-12", 400)):
+        assert get(client, f"{PAGE}/month?{query}").status == status
+
+
 def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
     form = get(client, WINDOW)
     for field, typed, said in (

@@ -1,0 +1,51 @@
+"""The page of a month: one sheet of A4 that a plant hangs on its wall."""
+
+from calendar import monthrange
+from datetime import date, timedelta
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from krm_windows.preview import month as sheet
+from krm_windows.preview.calendar import Period, calendars
+from krm_windows.service import routing
+from krm_windows.service.admission import ReadCluster
+from krm_windows.service.pages import groups
+from krm_windows.service.pages.rendering import here, page
+
+# The years that can be asked for (`preview.parameters.YEARS`).
+_MONTH = r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$"
+router = routing.pages()
+
+
+@router.get("/ui/policies/{namespace}/{name}/month")
+def show_month(
+    call: ReadCluster, month: Annotated[str | None, Query(pattern=_MONTH)] = None
+) -> Response:
+    """Show the hours of a month for a cluster, or else for the first group of those alike."""
+    stored, windows, cluster = call.stored(), call.windows, call.cluster
+    now = windows.now()
+    # An unknown one is a problem, and said to be one.
+    windows.evaluator.check(stored, cluster)
+    every = groups.every(call, stored, now)
+    chosen = every[0]
+    if cluster is not None:
+        chosen = groups.of(call, stored, (cluster,), now)
+    timetable = windows.evaluator.timetable(stored, chosen.cluster)
+    today = now.astimezone(timetable.zone).date()
+    first = date.fromisoformat(f"{month or f'{today:%Y-%m}'}-01")
+    length = monthrange(first.year, first.month)[1]
+    [calendar] = calendars([timetable], Period(first, length))
+    values = {
+        "stored": stored,
+        "here": here(call),
+        "cluster": cluster,
+        "groups": every,
+        "chosen": chosen,
+        "first": first,
+        "today": today,
+        "months": (first - timedelta(days=1), first + timedelta(days=length)),
+        "weeks": sheet.weeks(calendar),
+    }
+    return page(call, "month.html", values)
