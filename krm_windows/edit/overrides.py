@@ -25,6 +25,10 @@ STATES = {"open": "Open", "closed": "Closed"}
 _MINUTE = timedelta(minutes=1)
 
 
+class PastError(InputError):
+    """An override that is to begin in the past."""
+
+
 class Phase(StrEnum):
     """Where an override is at an instant."""
 
@@ -161,7 +165,7 @@ def _instant(starts: str, now: datetime) -> datetime:
         return now
     # A beginning in the past would say of then that it was open.
     if found.tzinfo is not None and found < now:
-        raise InputError(f"an override must not begin in the past, got {starts!r}")
+        raise PastError(f"an override must not begin in the past, got {starts!r}")
     return found if found.tzinfo is not None else now
 
 

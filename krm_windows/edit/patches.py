@@ -25,6 +25,18 @@ def check_cluster(config: KubeObject, cluster: str | None, advice: str = "") -> 
     raise AbsentError(f"cluster {cluster!r} not found in the policy (it has {named}){advice}")
 
 
+def rules_on(config: KubeObject, field: str, cluster: str | None) -> dict[str, Value]:
+    """Return the windows, freezes or overrides of a policy as the file has them, by name.
+
+    On a cluster they are those that hold there.
+    """
+    spec = config.get("spec")
+    if cluster is not None:
+        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
+    found = spec.get(field) if isinstance(spec, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def patched(config: KubeObject, patch: Value) -> KubeObject:
     """Return a policy with a merge patch (RFC 7386) applied to the whole object.
 

@@ -136,11 +136,11 @@ def test_a_change_over_http_is_in_force_with_no_other_hand(
     sign_in = urlencode({"token": service.token}).encode()
     status, _ = service.ask("POST", "/ui/login", sign_in, content_type=FORM)
     assert status == 303
-    service.page("/override", state="closed", **{"for": "2h"}, reason="Line down")
+    service.page("/override", state="closed", scope="all", **{"for": "2h"}, reason="Line down")
     note("from an override on the page to its effect", env.eventually_closed())
     assert history(env)[0] == "ada: Line down"
     [override] = service.rest("GET", "/overrides")["overrides"]
-    service.page("/override/end", override=override["name"])
+    service.page("/override/end", scope="all", override=override["name"])
     env.eventually_open()
     assert "End override" in history(env)[0]
     check(env)

@@ -178,6 +178,11 @@ def _cut(message: str) -> str:
     return message.partition("; did you mean")[0]
 
 
+def moment(texts: Mapping[str, str], name: str) -> str:
+    """Return what the pickers of a day and of a time say: a moment of a policy."""
+    return "T".join(part for part in (texts[name], texts[f"{name}-time"]) if part)
+
+
 def done(call: Call, outcome: WriteOutcome) -> Response:
     """Lead to the policy, which names the commit; or to the pull request, where it was proposed."""
     place = outcome.place

@@ -13,15 +13,16 @@ from starlette.responses import Response
 from krm_windows import rules
 from krm_windows.checks.facts import end_of
 from krm_windows.edit import entries, overrides
+from krm_windows.edit.patches import rules_on
 from krm_windows.krm import KubeObject, Value
-from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
 from krm_windows.results import Severity
 from krm_windows.schedule import wallclock
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
 from krm_windows.service.pages import forms, scope
-from krm_windows.service.pages.forms import Form, Found
+from krm_windows.service.pages.forms import Form, Found, moment
+from krm_windows.service.pages.spans import Lack
 from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.writing import Order, entity_tag
 
@@ -89,15 +90,18 @@ def end_freeze(call: WriteCluster, fields: Fields, freeze: _Freeze = "") -> Resp
     return forms.done(call, outcome)
 
 
-def _answer(call: Call, sent: dict[str, str], freeze: str, action: str) -> Response:
+def _answer(call: Call, sent: Mapping[str, str], freeze: str, action: str) -> Response:
+    sent, action = forms.taken(sent, action)
     is_picked = "from" in sent
     names = (*FIELDS, *map(_was, FIELDS), "why" if freeze else "name")
     texts = {name: sent.get(name, "").strip() for name in names}
     if is_picked:
         texts |= {name: sent.get(name, "").strip() for name in _PICKERS}
-        texts |= {"starts": _moment(texts, "from"), "ends": _moment(texts, "to"), "duration": ""}
+        texts |= {"starts": moment(texts, "from"), "ends": moment(texts, "to"), "duration": ""}
     stored, where = call.stored(), scope.sent(call, sent)
-    taken = set(chain.from_iterable(freezes(stored.config, place) for place in where.places))
+    taken = set(
+        chain.from_iterable(rules_on(stored.config, "freezes", each) for each in where.places)
+    )
     year = texts["starts"][:4] if is_picked else ""
     name = freeze or texts["name"] or entries.name(texts["reason"], year, taken)
     places = _PLACES | ({"starts": "from", "ends": "to", "": "to"} if is_picked else {})
@@ -126,10 +130,7 @@ def _answer(call: Call, sent: dict[str, str], freeze: str, action: str) -> Respo
         saved = form.save(call, change, order)
         if saved is not None:
             return saved
-    if not all((texts.get("from", "-"), texts.get("to", "-"))):
-        # Before both days are chosen there is nothing to compare, and that is no error yet.
-        form.action = action if action == "save" else ""
-    elif not form.is_incomplete and not form.found.keys() & {"to", "name", "scope"}:
+    if not form.is_incomplete and not form.found.keys() & {"to", "name", "scope"}:
         form.preview(call, change, order)
     return _page(call, form, freeze)
 
@@ -137,9 +138,10 @@ def _answer(call: Call, sent: dict[str, str], freeze: str, action: str) -> Respo
 def _check(form: Form) -> None:
     """Say of all that is missing that it is, and of days in the wrong order."""
     texts = form.texts
-    for name, words in _MISSING.items() if form.action == "save" else ():
-        if not texts.get(name, "-"):
-            form.add(name, words)
+    for name, words in _MISSING.items():
+        # Hours are compared without the reason.
+        if not texts.get(name, "-") and (form.action == "save" or name in _PICKERS):
+            form.lacks(Lack(name, words))
     if "from" in texts and _picked(texts):
         begins = f"{texts['from']}T{texts['from-time'] or '00:00'}"
         # The last day is in it.
@@ -162,12 +164,6 @@ def _was(name: str) -> str:
     return f"was-{name}"
 
 
-def _moment(texts: Mapping[str, str], name: str) -> str:
-    """Return what two pickers say as a moment of a policy; empty without a day."""
-    day, time = texts[name], texts[f"{name}-time"]
-    return f"{day}T{time}" if day and time else day
-
-
 def _picked(texts: Mapping[str, str]) -> dict[str, str]:
     """Return what the pickers show of a freeze; nothing where they cannot show it."""
     found = [_SHOWN.fullmatch(texts[name]) for name in ("starts", "ends")]
@@ -177,17 +173,8 @@ def _picked(texts: Mapping[str, str]) -> dict[str, str]:
     return dict(zip(_PICKERS, parts, strict=True))
 
 
-def freezes(config: KubeObject, cluster: str | None) -> dict[str, Value]:
-    """Return the freezes of a policy as the file has them, on a cluster with what it changes."""
-    spec = config.get("spec")
-    if cluster is not None:
-        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
-    found = spec.get("freezes") if isinstance(spec, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 def _texts(config: KubeObject, cluster: str | None, freeze: str) -> dict[str, str]:
-    found = freezes(config, cluster).get(freeze)
+    found = rules_on(config, "freezes", cluster).get(freeze)
     # Numbers and dates of YAML are texts here, as the file has them.
     texts = {name: found.get(name) if isinstance(found, dict) else None for name in FIELDS}
     return {name: "" if text is None else str(text).strip() for name, text in texts.items()}

@@ -7,13 +7,13 @@ from starlette.responses import Response
 
 from krm_windows.edit import entries, overrides, public_holidays
 from krm_windows.edit.entries import DatedEntry
+from krm_windows.edit.patches import rules_on
 from krm_windows.krm import KubeObject, Value
 from krm_windows.plan.clocks import Today
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
 from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form
-from krm_windows.service.pages.freeze import freezes
 from krm_windows.service.writing import Order, entity_tag
 
 _HOLIDAYS = "/ui/policies/{namespace}/{name}/holidays"
@@ -54,7 +54,7 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
         form.add("days", "Choose at least one day.")
 
     def part(config: KubeObject, cluster: str | None) -> Value:
-        there = freezes(config, cluster)
+        there = rules_on(config, "freezes", cluster)
         new: dict[str, Value] = {}
         for entry in chosen:
             record: Value = dict(entries.record(entry))

@@ -1,5 +1,8 @@
-"""The form that opens or closes for a while, with a preview; and how that ends."""
+"""The form that opens or closes for a while, now or later, with a preview; and how that ends."""
 
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -8,27 +11,41 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import OverrideRequest
+from krm_windows.edit.overrides import OverrideRequest, PastError
+from krm_windows.edit.patches import rules_on
+from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.service import models, routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, OverridePolicy, ReadPolicy
-from krm_windows.service.pages import forms
-from krm_windows.service.pages.forms import Form
-from krm_windows.service.problems import bad_request
+from krm_windows.service.pages import forms, scope
+from krm_windows.service.pages.forms import Form, Found, moment
+from krm_windows.service.pages.spans import Lack
+from krm_windows.service.problems import Problem, bad_request
 from krm_windows.service.writing import Order
 
 _OVERRIDE = "/ui/policies/{namespace}/{name}/override"
 router = routing.pages()
-FIELDS = ("state", "for", "until", "reason", "ticket", "requestedBy", "cluster")
-"""The fields of the form."""
-# So many fit a list to choose from; of more, the name is typed.
-MOST_CHOICES = 100
+LENGTHS = {
+    "30m": "30 minutes",
+    "1h": "1 hour",
+    "2h": "2 hours",
+    "4h": "4 hours",
+    "today": "Until midnight",
+}
+"""What is chosen at once for how long, with its words."""
+FIELDS = (
+    *("state", "when", "from", "from-time", "for", "until", "until-time"),
+    *("reason", "ticket", "requestedBy", "override"),
+)
+"""The fields of the form; `override` is the one whose end is changed, empty for a new one."""
 # By the field of the policy that has what a field of the form says.
-_PLACES = {name: name for name in FIELDS} | {"ends": "until"}
+_PLACES = {"starts": "from", "ends": "until", **{name: name for name in FIELDS}}
 # What is wrong with a field in the words of a person who has never seen a policy.
 _WRONG = {
     "state": "Choose whether to open or to close.",
-    "for": "Give a duration such as 2h or 1h30m, or an end below, and leave the other empty.",
+    "from": "Choose the day on which it begins.",
+    "for": "Choose for how long.",
+    "until": "Choose the day or the time at which it ends.",
     "reason": "Give a reason in one line; everyone who waits can read it.",
 }
 
@@ -36,8 +53,15 @@ _WRONG = {
 @router.get(_OVERRIDE)
 def show_override_form(call: OverrideCluster, state: Annotated[str, Query()] = "open") -> Response:
     """Show the form."""
-    first = {"state": state, "cluster": call.cluster or "", "requestedBy": call.caller.person.name}
-    return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}))
+    first = {"state": state, "when": "now", "requestedBy": call.caller.person.name}
+    return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=scope.offered(call)))
+
+
+@router.post(f"{_OVERRIDE}/change")
+def show_change_of_end(call: OverrideCluster, fields: Fields) -> Response:
+    """Show the form for another end of an override, as an entry of the list sends it."""
+    texts = {**dict.fromkeys(FIELDS, ""), **fields}
+    return _page(call, Form(texts, where=scope.sent(call, fields)))
 
 
 # Apart from making it: it changes nothing, so that no line of the log says it did.
@@ -57,10 +81,15 @@ def make_override(call: OverridePolicy, fields: Fields) -> Response:
 def end_override_on_page(call: OverrideCluster, fields: Fields) -> Response:
     """End an override, or take one away that is over."""
     # In a field and not in the path: a name may be any key of YAML.
-    name = fields.get("override", "")
+    name, where = fields.get("override", ""), scope.sent(call, fields)
     if not name:
         raise bad_request("the form does not name the override to end")
-    change = partial(overrides.ended, name=name, cluster=call.cluster)
+
+    def change(config: KubeObject) -> KubeObject:
+        for cluster in where.places:
+            config = overrides.ended(config, name, cluster)
+        return config
+
     # Ended in a hurry, as it was made: the message says what and where.
     reason = f"End override {name} of {call.place.title}"
     order = Order(call.caller, reason, urgent=True, override=name)
@@ -71,56 +100,112 @@ def end_override_on_page(call: OverrideCluster, fields: Fields) -> Response:
 
 def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     texts = {name: sent.get(name, "").strip() for name in FIELDS}
-    now = call.windows.now()
-    # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
-    name = overrides.default_name(texts["state"], now)
-    form = Form(texts, action, f"overrides.{name}", _PLACES)
-    # An unknown one is a problem, and said to be one.
-    call.windows.evaluator.check(call.stored(), texts["cluster"] or None)
-    request = _request(form, name)
-    if request is not None:
-        change = partial(overrides.made, request=request, at=now)
-        order = Order(call.caller, request.reason, urgent=True, override=name)
-        if action == "save":
-            made = form.save(call, change, order)
-            if made is not None:
-                return made
+    form = Form(texts, action, fields=_PLACES, where=scope.sent(call, sent))
+    request = _request(form, call.windows.now())
+    if request is None:
+        return _page(call, form)
+    form.path = f"overrides.{request.name}"
+    _check(form, call, request)
+    change = partial(_changed, form=form, request=request, at=call.windows.now())
+    order = Order(call.caller, request.reason, urgent=True, override=request.name)
+    if action == "save" and not form.fails:
+        made = form.save(call, change, order)
+        if made is not None:
+            return made
+    if not form.fails:
         form.preview(call, change, order)
     return _page(call, form)
 
 
-def _request(form: Form, name: str) -> OverrideRequest | None:
+def _request(form: Form, now: datetime) -> OverrideRequest | None:
     """Return the override that the form asks for; None where the form says what is wrong."""
-    given = {name: text for name, text in form.texts.items() if text}
+    texts = form.texts
+    given = {name: texts[name] for name in ("state", "reason", "ticket", "requestedBy")}
+    given |= {"from": moment(texts, "from") if texts["when"] == "at" else ""}
+    match texts["for"]:
+        case "today":
+            given["until"] = "24:00"
+        case "" | "at":
+            given["until"] = moment(texts, "until")
+        case length:
+            given["for"] = length
+    given = {name: text for name, text in given.items() if text}
     # While somebody types, the reason is still to come.
     if form.action == "preview":
         given.setdefault("reason", "-")
+    end = "until" if texts["for"] == "at" else "for"
+    # All that is missing at once, also what no field of the request lacks.
+    if texts["when"] == "at" and not texts["from"]:
+        form.lacks(Lack("from", _WRONG["from"]))
+    if not given.keys() & {"for", "until"}:
+        form.lacks(Lack(end, _WRONG[end]))
     try:
         asked = models.Override.model_validate(given)
     except ValidationError as error:
         for each in error.errors():
-            # What is about no field is about both that say when it ends.
-            field = str((*each["loc"], "for")[0])
-            form.add(field, _WRONG.get(field, each["msg"]))
+            name = str((*each["loc"], end)[0])
+            if not form.is_incomplete and name not in form.found:
+                form.add(name, _WRONG.get(name, each["msg"]))
+    if form.fails or form.is_incomplete:
         return None
+    # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
+    name = texts["override"] or overrides.default_name(asked.state, _begins(asked, now))
     return asked.request(asked.requested_by, name=name)
 
 
+def _begins(asked: models.Override, now: datetime) -> datetime:
+    """Return when an override begins, for its name: on whose clock ever."""
+    try:
+        return datetime.fromisoformat(asked.starts or "")
+    except ValueError:
+        return now
+
+
+def _check(form: Form, call: Call, request: OverrideRequest) -> None:
+    """Say what nobody can mean, in the words of the form."""
+    config, now, where = call.stored().config, call.windows.now(), form.where
+    if not form.texts["override"] and any(
+        request.name in rules_on(config, "overrides", each) for each in where.places
+    ):
+        form.general.append(
+            Found("There is an override of this minute: change its end, or end it.")
+        )
+    wanted = replace(request, cluster=next(iter(where.places), None))
+    ends = "until" if form.texts["for"] in ("", "at") else "for"
+    try:
+        entry = overrides.entry(config, wanted, now)
+        begun, ended = (datetime.fromisoformat(str(entry[name])) for name in ("starts", "ends"))
+    except PastError:
+        form.add("from", "It must begin later than now; to begin at once, choose Now.")
+    except InputError as error:
+        form.add(ends, str(error))
+    except ValueError:
+        # What is no moment is said of the policy with it.
+        return
+    else:
+        if ended <= begun:
+            than = "the beginning" if request.starts else "now"
+            form.add(ends, f"The end must be later than {than}.")
+
+
+def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datetime) -> KubeObject:
+    def part(cluster: str | None) -> Value:
+        entry = overrides.entry(config, replace(request, cluster=cluster), at)
+        shown: Value = {"ends": entry["ends"]} if form.texts["override"] else entry
+        return {"overrides": {request.name or "": shown}}
+
+    return form.where.applied(config, part)
+
+
 def _page(call: Call, form: Form) -> Response:
-    config, cluster = call.stored().config, form.texts["cluster"]
+    config, evaluator = call.stored().config, call.windows.evaluator
     # Whose clock shows a time that is typed.
     zone = overrides.zone_of_ends(config, None).key
-    clock = f"All times are in {zone}."
+    clock = f"Times are in {zone}."
     if len(clocks.of_clusters(config)) > 1:
-        example = f" ({cluster}: {clocks.zone(config, cluster).key})" if cluster else ""
-        clock = (
-            f"A time without an offset is in the time zone of the chosen cluster{example}; "
-            f"for all clusters, in {zone}."
-        )
-    return form.page(
-        call,
-        "override.html",
-        clusters=call.windows.evaluator.clusters(call.stored()),
-        most_choices=MOST_CHOICES,
-        clock=clock,
-    )
+        clock = f"Times are on the clock of each cluster that you choose; of all, in {zone}."
+    state = "Scheduled"
+    # A policy with errors may be closed by hand, and an override of it is written all the same.
+    with suppress(Problem):
+        state = evaluator.policy(call.stored(), call.cluster).spec.state
+    return form.page(call, "override.html", clock=clock, lengths=LENGTHS, held=state)

@@ -1,6 +1,7 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride
+from krm_windows.edit.overrides import ListedOverride, Phase
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
@@ -32,6 +33,7 @@ from krm_windows.service.problems import Problem
 _MOST_GROUPS = 20
 _COMMITS = 15
 _POLICY = "/ui/policies/{namespace}/{name}"
+_PHASES = (Phase.ACTIVE, Phase.COMING, Phase.OVER)
 router = routing.pages()
 
 
@@ -106,15 +108,22 @@ def show_policy(
     return page(call, "policy.html", values)
 
 
-def _listed(call: Call, stored: Stored) -> list[ListedOverride]:
-    """Return the overrides of a policy, or of a cluster; raises Problem where it is wrong."""
+def _listed(call: Call, stored: Stored) -> list[list[ListedOverride]]:
+    """Return the overrides of a policy, or of a cluster, each with all clusters that have it.
+
+    Raises Problem where the policy is wrong.
+    """
     # To list them, the policy is worked out for every cluster, of which there may be a thousand.
     if b"overrides" not in stored.config.span:
         return []
     try:
-        return overrides.listed(stored.config, call.windows.now(), call.cluster)
+        found = overrides.listed(stored.config, call.windows.now(), call.cluster)
     except InputError as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+    same: dict[ListedOverride, list[ListedOverride]] = {}
+    for each in found:
+        same.setdefault(replace(each, cluster=each.cluster and ""), []).append(each)
+    return sorted(same.values(), key=lambda each: _PHASES.index(each[0].phase))
 
 
 def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, object]:

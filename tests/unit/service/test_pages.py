@@ -237,12 +237,12 @@ def test_a_refusal_is_a_page(client: Client) -> None:
 OVERRIDE = {
     "state": "open",
     "for": "2h",
-    "until": "",
+    "scope": "all",
     "reason": "CVE-2026-1 <script>",
     "ticket": "OPS-7",
     "requestedBy": "Ada",
-    "cluster": "",
 }
+SOUTH = {"scope": "some", "on:south": "yes"}
 
 
 def ask(client: Client, action: str = "/preview", **changed: str) -> Page:
@@ -255,21 +255,21 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert "targets: Kustomization flux-system/apps" in page.text
     assert "once applied, flux-system/week on north" in page.text
     assert count(git) == 1
-    answer = ask(client, "", cluster="south")
+    answer = ask(client, "", **SOUTH)
     assert answer.status == 303
     [(name, made)] = policy(git)["clusters"]["south"]["overrides"].items()
     assert (made["state"], made["ticket"]) == ("Open", "OPS-7")
     assert git("log", "-1", "--format=%an %s").strip() == "Ada CVE-2026-1 <script>"
     # Pressed twice, the second finds the name taken.
     if f"{datetime.now(UTC):%Y%m%d-%H%M}" in name:
-        assert ask(client, "", cluster="south").status in (303, 422)
+        assert ask(client, "", **SOUTH).status in (303, 422)
         git("reset", "--quiet", "--hard", answer.headers["location"].rpartition("=")[2])
         client.windows.refresh()
     page = get(client, answer.headers["location"])
     assert name in page.text
     assert "<script>" not in page.source.partition("</head>")[2]
     assert send(client, f"{PAGE}/override/end", {}).status == 400
-    ended = send(client, f"{PAGE}/override/end?cluster=south", {"override": name})
+    ended = send(client, f"{PAGE}/override/end", {"override": name, **SOUTH})
     assert ended.status == 303
     assert count(git) == 3
     assert "overrides" not in policy(git)["clusters"]["south"]
@@ -284,28 +284,80 @@ def test_only_an_override_that_holds_now_is_shown_as_open(serve: Serve, git: Git
     )
     rewrite(client, git, "  clusters:\n", f"  overrides: {{{every}}}\n  clusters:\n")
     page = get(client, f"{PAGE}?cluster=north")
-    for words in ("Over past", "was open, ended at", "Open present", "Coming future", "open from"):
+    for words in ("Over Why was open until", "Open Why until", "Coming Why open from"):
         assert words in page.text
     assert [found.get("class") for _, found in page.tags].count("state open") == 1
     assert "Open by the override present" in page.text
 
 
-def test_a_wrong_override_is_told_beside_its_field(client: Client, git: Git) -> None:
-    for field, changed in (
-        ("reason", {"reason": ""}),
-        ("for", {"for": ""}),
-        ("for", {"for": "soon"}),
-        ("for", {"for": "0m"}),
-        ("for", {"until": "18:00"}),
-        ("until", {"for": "", "until": "someday"}),
-        ("until", {"for": "", "until": "2020-01-01"}),
-        ("state", {"state": "ajar"}),
+def test_a_wrong_override_is_told_beside_its_field(serve: Serve, git: Git) -> None:
+    # Ten in the morning in Berlin.
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    until = {"for": "at", "until": "2026-11-24"}
+    later = {"when": "at", "from": "2026-11-24", "from-time": "20:00"}
+    for said, changed in (
+        ({"reason": "Give a reason"}, {"reason": ""}),
+        ({"for": "Choose for how long"}, {"for": ""}),
+        ({"for": "Choose for how long"}, {"for": "soon"}),
+        ({"for": "Choose for how long"}, {"for": "0m"}),
+        ({"until": "Choose the day"}, {"for": "at"}),
+        ({"until": "must be a date"}, {**until, "until": "someday"}),
+        ({"until": "later than now"}, {**until, "until": "2026-11-22"}),
+        ({"until": "later than now"}, {**until, "until": "2026-11-23", "until-time": "09:59"}),
+        ({"until": "later than the beginning"}, {**until, **later, "until-time": "19:00"}),
+        ({"from": "later than now"}, {**later, "from": "2026-11-23", "from-time": "09:00"}),
+        ({"from": "Choose the day"}, {**later, "from": ""}),
+        ({"from": "must be a date"}, {**later, "from": "someday"}),
+        ({"state": "Choose whether"}, {"state": "ajar"}),
+        ({"scope": "at least one"}, {"scope": "some"}),
+        (
+            {"for": "Choose", "reason": "Give", "scope": "Choose"},
+            {"for": "", "reason": "", "scope": ""},
+        ),
     ):
         page = ask(client, "", **changed)
         assert page.status == 422, changed
-        assert f"#{field}" in page.links, changed
+        linked = {link for link in page.links if link.startswith("#") and link != "#main"}
+        assert linked == {f"#{name}" for name in said}, changed
+        assert all(words in page.text for words in said.values()), changed
         assert page.fields["ticket"] == "OPS-7"
     assert count(git) == 1
+
+
+def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
+    serve: Serve, git: Git
+) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    both = {**SOUTH, "on:north": "yes"}
+    later = {"when": "at", "from": "2026-12-24", "from-time": "20:00", "for": "today"}
+    assert ask(client, "", **both, **later).status == 303
+    assert ask(client, "", **both).status == 303
+    # A second time in this minute.
+    assert "There is an override of this minute" in ask(client, "", **both).text
+    found = policy(git)["clusters"]["south"]["overrides"]
+    assert found == policy(git)["clusters"]["north"]["overrides"]
+    planned = found["open-20261224-2000"]
+    assert planned["starts"] == "2026-12-24T20:00+01:00"
+    assert planned["ends"] == "2026-12-25T00:00+01:00"
+    page = get(client, PAGE)
+    assert page.text.count("On north, south; requested by Ada") == 2
+    sent = {"override": "open-20261123-0900", "state": "open", **both}
+    page = send(client, f"{PAGE}/override/change", sent)
+    assert "Change the end of an override" in page.text
+    fields = {**page.fields, "for": "at", "until": "2026-11-23", "until-time": "18:00"}
+    assert send(client, f"{PAGE}/override", fields).status == 422
+    assert send(client, f"{PAGE}/override", {**fields, "reason": "Longer"}).status == 303
+    found = policy(git)["clusters"]["south"]["overrides"]["open-20261123-0900"]
+    assert (found["ends"], found["ticket"]) == ("2026-11-23T18:00+01:00", "OPS-7")
+    assert git("log", "-1", "--format=%s").strip() == "Longer"
+
+
+def test_an_override_that_could_not_win_is_not_offered(client: Client, git: Git) -> None:
+    rewrite(client, git, "  clusters:\n", "  state: Closed\n  clusters:\n")
+    assert f"{PAGE}/override" not in get(client, PAGE).links
+    page = get(client, f"{PAGE}/override")
+    assert "held closed by hand" in page.text
+    assert "for" not in {found.get("name") for _, found in page.tags}
 
 
 def test_what_a_scope_does_not_allow_is_not_offered(
@@ -466,8 +518,8 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
     assert f"{PAGE}?cluster=plant-77" in get(client, "/?q=plant-77").links
     assert "No policies found" in get(client, "/?state=unknown&q=plant").text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
-    assert form.fields["cluster"] == "plant-7"
-    assert ask(client, cluster="plant-none").status == 404
+    assert "on:plant-7" in form.fields
+    assert ask(client, **{"scope": "some", "on:plant-none": "yes"}).status == 404
     days = get(client, f"{PAGE}?cluster=plant-7&days=90&from=2026-11-01")
     assert "January 2027" in days.text
 

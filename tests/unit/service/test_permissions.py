@@ -258,7 +258,7 @@ def test_an_override_ends_within_a_year(serve: Serve) -> None:
     refused = client.ask("POST", url, {**body, "until": until})
     assert (refused.status, "by 2031-12-02T01:00+01:00" in refused.json()["detail"]) == (422, True)
     assert client.ask("POST", url, {**body, "until": "2031-11-30"}).status == 201
-    sent = urlencode({**body, "until": until}).encode()
+    sent = urlencode({**body, "until": until, "scope": "all"}).encode()
     refused = client.ask("POST", f"/ui{PATH}/override", sent, content_type=FORM)
     assert "must end by 2031-12-02" in refused.body.decode()
 
@@ -333,7 +333,13 @@ def test_the_form_removes_no_more_than_hours(serve: Serve, git: Git) -> None:
     client = serve(WRITER)
     page = html.unescape(client.ask("GET", f"/ui{PATH}/window?window=week").body.decode())
     sent = dict(re.findall(r'type="hidden" name="([^"]+)" value="("[^"]+"|[^"]*)"', page))
-    sent |= {"opens": "Mon 08:00", "closes": "Thu 17:00", "reason": "x", "remove": "yes"}
+    sent |= {
+        "opens": "Mon 08:00",
+        "closes": "Thu 17:00",
+        "reason": "x",
+        "remove": "yes",
+        "scope": "all",
+    }
     before = git("rev-parse", "HEAD")
     done = client.ask(
         "POST", f"/ui{PATH}/window?window=week", urlencode(sent).encode(), content_type=FORM
