@@ -127,7 +127,10 @@ class Effects:
             which = "the version before"
             before = [self._on(old, names[0], at) for names in groups]
         except Problem as problem:
-            return Effect(f"Hours not compared: {which}: {problem.detail}")
+            why = ": ".join(
+                [which, problem.detail, *(str(each["message"]) for each in problem.findings)]
+            )
+            return Effect(f"Hours not compared: {why}")
         return _compared(list(map(_Group, groups, before, after)), at, _fields(old, new))
 
     def _read(self, commit: str | None, file: str, namespace: str, name: str) -> Stored | None:

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -11,6 +11,7 @@ from pydantic import SecretStr, model_validator
 from pydantic.dataclasses import dataclass
 
 from krm_windows.forge import http
+from krm_windows.service.policies import Stored
 from krm_windows.system import addresses, bounded, programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch
@@ -145,6 +146,7 @@ class Watch:
         self._addresses: dict[str, str] = {}
         self._known: dict[str, Commit] = {}
         self._there: frozenset[str] = frozenset()
+        self._became = lru_cache(_MOST_KNOWN)(self._compared)
 
     def look(self) -> None:
         """Ask the remote, and the forge for addresses that are unknown; raises RemoteError."""
@@ -160,17 +162,21 @@ class Watch:
         self._known[commit.name], self._addresses[commit.name] = commit, address
         self._there |= {commit.name}
 
-    def of(self, title: str, tip: str, made: Sequence[Commit]) -> list[ProposedChange]:
-        """Return what is proposed for a policy, the newest first; `made` are its last changes."""
+    def of(self, stored: Stored, tip: str) -> list[ProposedChange]:
+        """Return what is proposed for a policy, the newest first."""
         found = []
         for commit in sorted(self._known.values(), key=lambda each: each.committed, reverse=True):
-            if f"\nPolicy: {title}\n" in commit.message:
-                merged = self._branch.merged_as(commit, tip, made)
-                applies = merged is None and self._branch.applies(commit.name, tip)
+            if f"\nPolicy: {stored.title}\n" in commit.message:
+                merged, applies = self._became(commit, tip, stored.file)
                 address = self._addresses.get(commit.name, "")
                 is_there = commit.name in self._there
                 found.append(ProposedChange(commit, address, is_there, applies, merged))
         return found
+
+    def _compared(self, commit: Commit, tip: str, file: str) -> tuple[str | None, bool]:
+        """Return as which commit a branch has a change, and whether it can still be merged."""
+        merged = self._branch.merged_as(commit, tip, file)
+        return merged, merged is None and self._branch.applies(commit.name, tip)
 
 
 def branch_name(namespace: str, name: str, commit: str) -> str:

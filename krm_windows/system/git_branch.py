@@ -20,6 +20,8 @@ from krm_windows.system.git_objects import Commit, Node, Objects
 from krm_windows.system.git_program import Git, MovedError
 
 _MOST_FILES = 1_000_000
+# Commits among which one is looked for that has the patch of another.
+_MOST_LATER = 100
 # Seconds after which a lock of a ref is a dead one: it is held for a write of forty bytes.
 _STALE = 5.0
 # Without what would end the name or the address in a commit (git-commit-tree(1)).
@@ -191,15 +193,16 @@ class Branch:
         known = all(self.objects.kind(each)[0] == "commit" for each in (older, newer))
         return known and self.objects.repository.descendant_of(newer, older)
 
-    def merged_as(self, commit: Commit, tip: str, made: Sequence[Commit]) -> str | None:
+    def merged_as(self, commit: Commit, tip: str, path: str) -> str | None:
         """Return the commit by which a branch has what another one changed; None where it has not.
 
-        That is itself, or one of those that were `made` of the same patch (git-patch-id(1)).
+        That is itself, or one of the last that changed a path with its patch (git-patch-id(1)).
         """
         if self.is_ancestor(commit.name, tip):
             return commit.name
         # Nothing was merged before it was written.
-        later = (each for each in made if each.committed >= commit.committed)
+        last = self.log(tip, _MOST_LATER, path)
+        later = (each for each in last if each.committed >= commit.committed)
         return next((each.name for each in later if self._patch(each) == self._patch(commit)), None)
 
     def applies(self, commit: str, tip: str) -> bool:

@@ -172,7 +172,10 @@ def served(browser: Chrome, tmp_path: Path, tool: Callable[[str], Path]) -> Iter
     # Before the window of south closed, at the midnight before Monday.
     plain("commit", "--quiet", f"--message={SCRIPT}", at="2026-11-20T08:00Z")
     plain("checkout", "--quiet", "--detach")
-    windows = Timed(Settings(repo=folder, branch="main", clusters=Clusters("clusters/*")))
+    commits = "https://forge.test/{commit}"
+    windows = Timed(
+        Settings(repo=folder, branch="main", clusters=Clusters("clusters/*"), commitUrl=commits)
+    )
     made = application.make(windows, Access(Ways(anonymous=ADA)))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
@@ -314,6 +317,38 @@ def test_a_page_is_loaded_again_each_minute_without_scripts(served: Served) -> N
         assert len(found) == expected, target
 
 
+@pytest.mark.usefixtures("no_scripts")
+def test_who_opened_it_on_a_tuesday_is_found(served: Served) -> None:
+    entry = "{state: Open, starts: 2026-11-24T20:00Z, ends: 2026-11-24T21:00Z, reason: Fix, "
+    entry += "requestedBy: Grace Hopper, ticket: INC-1}"
+    versions = {
+        "2026-11-24T19:50Z": POLICY.replace("    audit:\n", f"    inc-1: {entry}\n    audit:\n"),
+        "2026-11-24T20:30Z": POLICY,
+        "2026-11-25T09:00Z": POLICY.replace("Thu 17:00", "Fri 12:00"),
+    }
+    for at, text in versions.items():
+        (served.windows.settings.repo / "week.yaml").write_text(text)
+        served.git("commit", "--quiet", "--all", f"--message=At {at}", at=at)
+    served.windows.refresh()
+    served.open(PAGE)
+    served.follow(served.browser.find_element(By.PARTIAL_LINK_TEXT, "All changes"))
+    assert [each.text for each in served.browser.find_elements(By.CSS_SELECTOR, "h3")][:2] == [
+        "At 2026-11-25T09:00Z",
+        "At 2026-11-24T20:30Z",
+    ]
+    served.find("#on").send_keys("11242026")
+    served.press("Go to the day")
+    first, second, *_ = served.browser.find_elements(By.CSS_SELECTOR, ".changes > li")
+    assert "Override ended" in first.text
+    assert "Override opened for 1 h on north, south by Grace Hopper, INC-1" in second.text
+    assert "Mallory" in second.text
+    name = served.git("rev-parse", "main~2").strip()
+    link = second.find_element(By.TAG_NAME, "a")
+    assert link.get_attribute("href") == f"https://forge.test/{name}"
+    served.follow(served.browser.find_element(By.LINK_TEXT, "flux-system/week"))
+    assert served.browser.current_url.endswith(PAGE)
+
+
 def something_waits(served: Served) -> None:
     file = served.windows.settings.repo / "apps/settings.yaml"
     file.write_text(f"{SETTINGS}data: {{a: b}}\n")
@@ -362,12 +397,15 @@ def pages(served: Served) -> Iterator[str]:
     yield "preview of an override"
     served.press("Save")
     yield "made"
+    served.open(f"{PAGE}/history")
+    yield "history"
 
 
 def test_nothing_stored_is_run(served: Served) -> None:
     for name in pages(served):
         assert served.browser.execute_script("return window.stolen") is None, name
         assert served.errors == [], name
+    served.open(PAGE)
     served.browser.find_element(By.TAG_NAME, "summary").click()
     assert "<script>window.stolen=1</script>" in served.text
 

@@ -49,10 +49,9 @@ def proposed(call: Call, stored: Stored) -> list[Change]:
     windows = call.windows
     if windows.proposed is None:
         return []
-    tip, made = windows.snapshot.commit, windows.history(stored, _MOST_LOOKED_AT)
     return [
         Change(each.commit, windows.effects.of(each.commit, stored), each)
-        for each in windows.proposed.of(stored.title, tip, made)
+        for each in windows.proposed.of(stored, windows.snapshot.commit)
         if each.is_open or windows.now().timestamp() - each.commit.committed < _LATELY
     ]
 
