@@ -21,7 +21,7 @@ from krm_windows.preview.picture import draw
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, ReadCluster
-from krm_windows.service.pages import events, groups, subscribe
+from krm_windows.service.pages import events, groups, own, subscribe
 from krm_windows.service.pages.groups import Group
 from krm_windows.service.pages.history import proposed
 from krm_windows.service.pages.rendering import environment, here, page
@@ -162,4 +162,5 @@ def _rules(call: Call, stored: Stored) -> dict[str, object] | None:
             return None
         raise
     # As `explain` says it.
-    return {"spec": spec, "order": list(explanation.order(timetable))}
+    order = list(explanation.order(timetable))
+    return {"spec": spec, "order": order, "own": own.listed(call)}

@@ -46,11 +46,16 @@ _Window = Annotated[str, Query()]
 def show_window_form(call: WriteCluster, window: _Window = "") -> Response:
     """Show the form with the window as it is."""
     stored, where = call.stored(), scope.offered(call)
-    texts = _texts(stored.config.get("spec"), call.cluster, window)
+    spec = stored.config.get("spec")
+    texts = _texts(spec, call.cluster, window)
+    # A cluster may have none where all the others have one.
+    is_gone = not any(texts.values())
+    texts = _texts(spec, None, window) if is_gone else texts
     # Without a name it is the form of a window that is not there yet.
     if window and not any(texts.values()):
         raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
     known = {"reason": "", "name": window, "etag": entity_tag(stored)}
+    known["remove"] = "yes" if window and is_gone else ""
     return _page(call, Form({**known, **_begun(texts)}, where=where), window)
 
 

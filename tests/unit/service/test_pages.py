@@ -69,7 +69,7 @@ def test_the_first_page_says_what_is_open(client: Client) -> None:
 def test_a_policy_has_a_page(client: Client) -> None:
     page = get(client, f"{PAGE}?from=2026-12-14&days=28")
     assert page.status == 200
-    assert "open Mon 08:00 to Thu 17:00" in page.text
+    assert "Open Mon 08:00 to Thu 17:00" in page.text
     assert "The first that applies wins" in page.text
     assert f"{PAGE}/window?window=week" in page.links
     classes = Counter(found.get("class", "") for _, found in page.tags)
@@ -163,6 +163,8 @@ def test_a_change_is_for_all_clusters_or_for_those_that_are_ticked(
         "north": {"windows": found},
         "south": {"windows": {"week": {"opens": "Tue 08:00"}, **found}},
     }
+    assert "nights on north, south" in get(client, PAGE).text
+    assert "week changed for south" in get(client, f"{PAGE}?cluster=south").text
     # As it is shown, and nothing else, becomes what each of them has.
     form = get(client, WINDOW)
     assert send(client, WINDOW, {**form.fields, **both, "reason": "As one"}).status == 303
@@ -443,6 +445,22 @@ def test_a_window_is_removed(client: Client, git: Git) -> None:
     answer = send(client, target, {**form.fields, "remove": "yes", "reason": "Not in the south"})
     assert answer.status == 303
     assert policy(git)["clusters"]["south"] == {"windows": {"week": None}}
+    assert "week on south Not here" in get(client, f"{PAGE}?cluster=south").text
+    form = get(client, target)
+    assert form.fields["remove"] == "yes"
+    # What is kept comes back, and what is as on all others leaves nothing behind.
+    back = {"windows": {"week": {"opens": "Wed 08:00", "closes": "Thu 17:00"}}}
+    for remove, left in (("", back), ("own", {})):
+        fields = {**get(client, target).fields, **WEDNESDAY, "remove": remove, "reason": "Back"}
+        assert send(client, target, fields).status == 303
+        assert policy(git)["clusters"]["south"] == left
+    # For all, it is gone wherever it was changed.
+    fields = {**fields, "etag": get(client, target).fields["etag"]}
+    assert send(client, target, {**fields, "remove": ""}).status == 303
+    form = get(client, WINDOW)
+    assert send(client, WINDOW, {**form.fields, "remove": "yes", "reason": "Gone"}).status == 303
+    assert policy(git)["clusters"] == {"north": {}, "south": {}}
+    assert list(policy(git)["windows"]) == ["nightly"]
 
 
 def test_a_policy_with_errors_has_a_page(client: Client, git: Git) -> None:
@@ -492,7 +510,7 @@ def test_an_error_of_one_cluster_is_told_on_the_page(client: Client, git: Git) -
         page = get(client, f"{PAGE}{target}")
         assert page.status == 200
         assert ("The policy has errors" in page.text) is is_wrong
-    assert "open Mon 08:00" in get(client, f"{PAGE}?cluster=north").text
+    assert "Open Mon 08:00" in get(client, f"{PAGE}?cluster=north").text
     assert get(client, "/?state=unknown").text.count("Unknown") == 1
 
 
