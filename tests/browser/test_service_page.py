@@ -121,6 +121,16 @@ class Served:
         waiting.until(expected_conditions.staleness_of(main))
         self.find("main h1")
 
+    def go(self, name: str) -> WebElement:
+        """Go on by Tab to a field, a box or a button, by its name or its words."""
+        switch = self.browser.switch_to
+        for _ in range(100):
+            switch.active_element.send_keys(Keys.TAB)
+            here = switch.active_element
+            if name in (here.get_attribute("name"), here.text):
+                return here
+        raise AssertionError(name)
+
     def wait(self, selector: str, text: str) -> None:
         WebDriverWait(self.browser, PATIENCE).until(lambda _: text in self.find(selector).text)
 
@@ -255,7 +265,7 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     served.follow(served.browser.find_element(By.LINK_TEXT, "Open or close for a while…"))
     served.type("reason", "CVE-2026-1")
     served.type("ticket", "OPS-7")
-    served.type("for", "2h")
+    served.find('[name="for"][value="2h"]').click()
     served.press("Preview")
     assert served.git("rev-list", "--count", "main").strip() == "1"
     assert "Kustomization flux-system/apps" in served.text
@@ -266,7 +276,7 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     assert "in 2 h" in served.find(".overrides .active").text.replace("\N{NO-BREAK SPACE}", " ")
     served.windows.time += timedelta(hours=2)
     served.browser.refresh()
-    assert "ended at Mon 2026-11-23 04:00" in served.find(".overrides .over").text
+    assert "was open until Mon 2026-11-23 04:00" in served.find(".overrides .over").text
     assert "Closed" in served.find(".answer").text
     served.follow(served.find(".overrides .over button"))
     assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .over")
@@ -370,6 +380,9 @@ def pages(served: Served) -> Iterator[str]:
         "window": f"{PAGE}/window?window=week",
         "new window": f"{PAGE}/window",
         "override": f"{PAGE}/override",
+        "freeze": f"{PAGE}/freeze?freeze=year-end",
+        "freeze in words": f"{PAGE}/freeze?as=text",
+        "holidays": f"{PAGE}/holidays?country=DE&region=BY",
         "month": f"{PAGE}/month?month=2026-11&cluster=south",
         "sign in": "/ui/login",
         "no such page": "/ui/policies/flux-system/none",
@@ -392,11 +405,16 @@ def pages(served: Served) -> Iterator[str]:
     served.press("Save")
     yield "wrong override"
     served.type("reason", SCRIPT)
-    served.type("for", "2h")
+    served.find('[name="for"][value="2h"]').click()
     served.press("Preview")
     yield "preview of an override"
     served.press("Save")
     yield "made"
+    served.follow(served.find(".overrides .active button"))
+    yield "end of an override"
+    served.open(f"{PAGE}/freeze")
+    served.press("Save")
+    yield "wrong freeze"
     served.open(f"{PAGE}/history")
     yield "history"
 
@@ -457,17 +475,7 @@ def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -
     served.git("commit", "--quiet", "--all", "--message=Three plants")
     served.windows.refresh()
     served.open(PAGE)
-    switch = served.browser.switch_to
-
-    def go(name: str) -> WebElement:
-        """Go on by Tab to a field, a box or a button, by its name or its words."""
-        for _ in range(100):
-            switch.active_element.send_keys(Keys.TAB)
-            here = switch.active_element
-            if name in (here.get_attribute("name"), here.text):
-                return here
-        raise AssertionError(name)
-
+    switch, go = served.browser.switch_to, served.go
     served.follow(go("Add a window…"), Keys.ENTER)
     go("name").send_keys("Early Shift")
     go("Tue").send_keys(" ")
@@ -490,6 +498,48 @@ def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -
     served.follow(switch.active_element, Keys.ENTER)
     made = served.git("show", "main:week.yaml")
     assert made.count('early-shift: {opens: "Tue,Thu 06:00", closes: "08:00"}') == 2
+    assert served.errors == []
+
+
+def three_plants(served: Served) -> None:
+    text = POLICY.replace("{north: {},", "{north: {}, west: {}, east: {},")
+    (served.windows.settings.repo / "week.yaml").write_text(text)
+    served.git("commit", "--quiet", "--all", "--message=Plants")
+    served.windows.refresh()
+    served.open(PAGE)
+
+
+@pytest.mark.usefixtures("no_scripts")
+def test_christmas_in_bavaria_is_frozen_for_three_plants(served: Served) -> None:
+    three_plants(served)
+    served.follow(served.browser.find_element(By.LINK_TEXT, "Freeze public holidays…"))
+    Select(served.find("#region")).select_by_visible_text("Bayern")
+    served.press("Show holidays")
+    served.browser.find_element(By.XPATH, "//label[contains(., 'Christmas to New Year')]").click()
+    served.find('[name="scope"][value="some"]').click()
+    for name in ("north", "west", "east"):
+        served.find(f'[name="on:{name}"]').click()
+    served.press("Freeze these days")
+    assert "Freeze Christmas to New Year" in served.find("#summary").text
+    made = served.git("show", "main:week.yaml")
+    assert made.count('starts: "2026-12-24", ends: "2027-01-01"') == 3
+    assert served.git("rev-list", "--count", "main").strip() == "3"
+
+
+def test_a_plant_is_opened_for_an_hour_with_the_keyboard(served: Served) -> None:
+    served.windows.time = MONDAY - timedelta(hours=8)
+    three_plants(served)
+    served.open(f"{PAGE}?cluster=north")
+    go = served.go
+    served.follow(go("Open or close for a while…"), Keys.ENTER)
+    go("for").send_keys(Keys.ARROW_RIGHT)
+    go("reason").send_keys("Fix the press")
+    served.wait("#preview", "until Mon 2026-11-23 03:00")
+    assert_accessible(served.browser, 1280, "override")
+    served.follow(go("Save"), Keys.ENTER)
+    assert "Open until Mon 03:00" in served.find(".answer").text
+    assert "on north" in served.find(".overrides .active").text.lower()
+    assert served.git("log", "-1", "--format=%s").strip() == "Fix the press"
     assert served.errors == []
 
 
