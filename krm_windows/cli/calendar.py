@@ -9,7 +9,7 @@ from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import color, html, ics, records, svg, text
-from krm_windows.preview.calendar import Calendar, calendars, described
+from krm_windows.preview.calendar import Calendar, alike, calendars, described
 from krm_windows.preview.versions import Choice
 
 # Pixels of a picture; the first is the writer's own, which is not loaded for a text.
@@ -54,7 +54,7 @@ def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
 
 
 def _ics(every: Sequence[Calendar], _: argparse.Namespace) -> None:
-    output.show(ics.render(every))
+    output.show(ics.render(alike(every)))
 
 
 def _svg(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:

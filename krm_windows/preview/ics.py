@@ -5,7 +5,7 @@ for the calendars people look at. Clusters that are alike share their events.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -15,7 +15,7 @@ from krm_windows.escape import cut
 from krm_windows.escape.icalendar import page, text
 from krm_windows.plurals import clusters, some
 from krm_windows.preview import exceptions
-from krm_windows.preview.calendar import Calendar, alike, gated_by, titles
+from krm_windows.preview.calendar import Calendar, gated_by, titles
 from krm_windows.schedule.timeline import Segment, decide, openings, timeline
 
 _FEW = 4
@@ -55,13 +55,14 @@ class _Event:
     identity: tuple[str, ...]
 
 
-def render(every: Sequence[Calendar]) -> str:
-    """Return one calendar with the events of all.
+def render(groups: Collection[Sequence[Calendar]]) -> str:
+    """Return one calendar with the events of groups that are `alike`.
 
     Times are UTC, so that no reader needs to know a zone. An event that a rim of the range would
     cut is given in full, so that it has the same UID and the same times whatever range is asked
     for.
     """
+    every = list(chain(*groups))
     policies = sorted({one.timetable.policy for one in every})
     name = text(every[0].name if len(every) == 1 else some(policies, _FEW))
     # What programs call a calendar that is subscribed to (RFC 7986, 5.1), and what they did before
@@ -69,7 +70,7 @@ def render(every: Sequence[Calendar]) -> str:
     lines = [*_HEAD, f"NAME:{name}", f"X-WR-CALNAME:{name}"]
     # What several have alike is one event: a freeze of all clusters, wherever else they differ.
     events: dict[_Event, list[Calendar]] = {}
-    for group in alike(every):
+    for group in groups:
         targets = some(list(dict.fromkeys(gated_by(one.timetable) for one in group)), _FEW)
         for event in chain(_exceptions(group[0]), _openings(group[0], targets)):
             events.setdefault(event, []).extend(group)
@@ -97,7 +98,7 @@ def _exceptions(calendar: Calendar) -> Iterator[_Event]:
             # As far as no override closes, which is stronger.
             parts = list(openings(timetable, *parts[0]))
         called = cut(rule.reason.partition("\n")[0], _LONGEST) or rule.key
-        words = (f"By {rule.name}.", rule.reason, requesters.get(rule.name, ""))
+        words = (rule.reason, requesters.get(rule.name, ""), f"By {rule.name}.")
         for begins, ends in parts:
             # What begins before all that is looked at would begin later each day.
             moment = _stamp(begins) if begins > calendar.begins - exceptions.FAR else ""
@@ -118,9 +119,9 @@ def _openings(calendar: Calendar, targets: str) -> Iterator[_Event]:
             # `windows.working-week` is `working-week`; `state` is in no map.
             names = [rule.partition(".")[2] for rule in segment.rules if "." in rule]
             words = (
-                f"By {', '.join(segment.rules)}.",
                 *(descriptions.get(rule, "") for rule in segment.rules),
                 count,
+                f"By {', '.join(segment.rules)}.",
                 f"Changes may reach {targets}.",
                 # An event has an end, however far away that of the opening is.
                 _GOES_ON if segment.ends == calendar.ends and calendar.is_open_after else "",

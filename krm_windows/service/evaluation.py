@@ -35,7 +35,7 @@ _MOST_TIMETABLES = 2000
 
 # A calendar that is subscribed to: of so many days, and of so many groups of clusters.
 _YEAR = 366
-_MOST_ALIKE = 20
+_MOST_ALIKE = 12
 
 
 class _Named(NamedTuple):
@@ -132,7 +132,7 @@ class Evaluator:
         """Return the calendar of some days, as JSON or iCalendar."""
         [drawn] = calendars([self.timetable(stored, cluster)], period)
         if media_type == ICS:
-            return ics.render([drawn]).encode()
+            return ics.render([[drawn]]).encode()
         return json_body(records.calendar(drawn))
 
     def subscribed(self, stored: Stored, cluster: str | None, at: datetime) -> bytes:
@@ -142,12 +142,15 @@ class Evaluator:
         """
         names = (cluster,) if cluster is not None else self.clusters(stored) or (None,)
         timetables = [self.timetable(stored, name) for name in names]
-        specs = (self.policy(stored, name).spec for name in names)
-        drawn = list(map(described, calendars(timetables, Period(Today(at), _YEAR)), specs))
-        if len(alike(drawn)) > _MOST_ALIKE:
+        groups = alike(calendars(timetables, Period(Today(at), _YEAR)))
+        if len(groups) > _MOST_ALIKE:
             detail = f"the clusters of {stored.title} differ too much: subscribe to one of them"
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
-        return ics.render(drawn).encode()
+        # The first speaks for all, of which there may be a thousand.
+        for group in groups:
+            spec = self.policy(stored, group[0].timetable.cluster).spec
+            group[0] = described(group[0], spec)
+        return ics.render(groups).encode()
 
     def _names(self, stored: Stored) -> _Named:
         source = self._source(stored)

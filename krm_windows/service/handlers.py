@@ -365,7 +365,9 @@ def _unless_known(call: Call, body: bytes, media_type: str, tag: str = "") -> Re
     known = call.request.headers.get("if-none-match", "")
     if tag in known or known.strip() == "*":
         return Response(status_code=HTTPStatus.NOT_MODIFIED.value, headers=headers)
-    return Response(body, headers={**headers, "Content-Type": media_type})
+    # Who reads it may take a text without it for Latin-1.
+    charset = "; charset=utf-8" if media_type == ICS else ""
+    return Response(body, headers={**headers, "Content-Type": media_type + charset})
 
 
 def _policy(call: Call, body: bytes) -> KubeObject:

@@ -7,11 +7,12 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 import uvicorn
@@ -186,7 +187,9 @@ def served(browser: Chrome, tmp_path: Path, tool: Callable[[str], Path]) -> Iter
     windows = Timed(
         Settings(repo=folder, branch="main", clusters=Clusters("clusters/*"), commitUrl=commits)
     )
-    made = application.make(windows, Access(Ways(anonymous=ADA)))
+    # Whoever signs in is asked for a token; nobody has to.
+    (tmp_path / "tokens").touch()
+    made = application.make(windows, Access(Ways(anonymous=ADA, tokens=tmp_path / "tokens")))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
     socket = config.bind_socket()
@@ -393,6 +396,9 @@ def pages(served: Served) -> Iterator[str]:
     yield "what waits"
     served.open("/")
     yield "first page with what waits"
+    served.open(PAGE)
+    served.press("Make a calendar address")
+    yield "calendar address"
     served.open(f"{PAGE}/window?window=week")
     served.find('[name="ends-on"][value="other"]').click()
     served.type("ends", "Xri 12:00")
@@ -434,6 +440,32 @@ def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: 
     prefer(served.browser, scheme)
     for name in pages(served):
         assert_accessible(served.browser, width, name)
+
+
+def asked(address: str) -> bytes:
+    parts = urlsplit(address)
+    with closing(HTTPConnection(parts.netloc)) as connection:
+        connection.request("GET", parts.path)
+        return connection.getresponse().read()
+
+
+def test_a_calendar_is_subscribed_to(served: Served) -> None:
+    served.open(f"{PAGE}?cluster=south")
+    served.press("Make a calendar address of south")
+    address = served.find("#address").get_attribute("value") or ""
+    assert served.browser.switch_to.active_element == served.find("#address")
+    served.find("[data-copy]").click()
+    assert served.find("[data-copy]").text == "Copied"
+    assert b"NAME:flux-system/week on south" in asked(address)
+    served.follow(served.browser.find_element(By.PARTIAL_LINK_TEXT, "Back to"))
+    assert "read on 20" in served.text
+    assert address not in served.browser.page_source
+    served.follow(served.find(".programs .quiet"))
+    assert b"calendar not found" in asked(address)
+    served.open("/")
+    served.find("#q").send_keys(Keys.CONTROL, "v")
+    assert served.find("#q").get_attribute("value") == address
+    assert served.errors == []
 
 
 @pytest.mark.parametrize("width", [400, 1040, 1280])

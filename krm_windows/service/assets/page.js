@@ -71,12 +71,12 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
   });
 });
 
-// Where the browser has a clipboard for us, which it has with TLS and on this machine alone.
-if (navigator.clipboard) document.querySelectorAll("button[data-copy]").forEach((button) => {
+// The older way to copy: `navigator.clipboard` is not there without TLS, and may have to ask.
+document.querySelectorAll("button[data-copy]").forEach((button) => {
   button.hidden = false;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).value);
-    button.textContent = "Copied";
+  button.addEventListener("click", () => {
+    document.getElementById(button.dataset.copy).select();
+    button.textContent = document.execCommand("copy") ? "Copied" : "Selected: copy it";
   });
 });
 

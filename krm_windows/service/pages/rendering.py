@@ -1,6 +1,7 @@
 """Pages from templates: every text is escaped, and every asset is named by its content."""
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, partial
@@ -80,7 +81,13 @@ def page(
 
 def way_in(service: Service, after: str) -> dict[str, object]:
     """Return what the page to sign in says: how one gets in, and where that leads."""
-    return {"ways": service.access.ways, "after": after}
+    return {"ways": service.access.ways, "after": ours(after)}
+
+
+def ours(after: str) -> str:
+    """Return the address of a page of ours; for any other, that of the first."""
+    # Not `//host`, nor what a browser takes for that, such as `/\\host`.
+    return after if re.fullmatch(r"/(ui/.*|\?.*)?", after) else "/"
 
 
 def refused(request: Request, problem: Problem) -> Response:

@@ -1,6 +1,5 @@
 """The way in and out, and what pages are drawn with: for who is not known yet, too."""
 
-import re
 from http import HTTPStatus
 from mimetypes import guess_type
 from typing import Annotated
@@ -18,8 +17,6 @@ from krm_windows.service.problems import Problem
 router = routing.pages()
 
 
-# A page of ours: not `//host`, nor what a browser makes that of, such as `/\\host`.
-_OURS = re.compile(r"/(ui/.*|\?.*)?")
 _Next = Annotated[str, Query(alias="next")]
 
 
@@ -38,8 +35,7 @@ def begin_session(call: Anybody, fields: Fields, after: _Next = "/") -> Response
         call.service.count_failure(call.request)
         raise
     # With 303 the browser goes on by GET, and a reload sends nothing again (RFC 9110, 15.4.4).
-    there = after if _OURS.fullmatch(after) else "/"
-    response = RedirectResponse(there, HTTPStatus.SEE_OTHER)
+    response = RedirectResponse(rendering.ours(after), HTTPStatus.SEE_OTHER)
     # No script sees it, and no other site has it sent.
     secure = call.windows.settings.tlsByProxy
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure)

@@ -54,7 +54,7 @@ def test_an_address_is_read_by_programs_until_it_is_revoked(serve: Serve) -> Non
     address = subscribe(client, "?cluster=south")
     token = address[len("/calendars/") : -len(".ics")]
     found = serve(None, at=NOON).ask("GET", address)
-    assert (found.status, found.headers["content-type"]) == (200, "text/calendar")
+    assert (found.status, found.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
     calendar = icalendar.Calendar.from_ical(found.body)
     assert calendar["NAME"] == "flux-system/week on south"
     # From the week that has begun, and for a year.
@@ -239,6 +239,9 @@ def test_nobody_is_led_elsewhere(wanted: str, guarded: tuple[Client, str]) -> No
     client, token = guarded
     done = sign_in(client, token, f"/ui/login?{urlencode({'next': wanted})}")
     assert (done.status, done.headers["location"]) == (303, "/")
+    # Nor by the form, or a link, of the page.
+    page = client.ask("GET", f"/ui/login?{urlencode({'next': wanted})}")
+    assert action(page) == "/ui/login"
 
 
 @pytest.mark.parametrize(
