@@ -75,6 +75,7 @@ def show_history(
         "stored": stored,
         "here": here(call),
         "cluster": cluster,
+        "file": call.place.file,
         "zone": zone,
         "changes": [Change(each, windows.effects.of(each, stored)) for each in shown],
         "proposed": [] if on or start else proposed(call, stored),
