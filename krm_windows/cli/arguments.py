@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
@@ -18,6 +19,9 @@ ChangeClasses it annotates every resource with its class, or keeps only those
 of one class. With the path of a configuration file as its only argument it is
 a kustomize exec plugin. At a terminal, alone, it says what should be open
 now in this repository, until when, and what is stale."""
+
+
+_MEANT = re.compile("COMMAND: invalid choice: '(open|closed?)")
 
 
 class SingleValue(argparse.Action):
@@ -50,6 +54,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it in one harmless line below the usage, and end with the code of a wrong call."""
+        # What somebody in a hurry types, to whom 22 commands are listed.
+        meant = _MEANT.search(message)
+        if meant:
+            message = f"no such command: krm-windows override {meant[1]} [POLICY] --for 2h"
         output.log_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
         raise SystemExit(ExitCode.USAGE)
 
@@ -93,15 +101,13 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
     return made
 
 
-def policy(
-    parser: argparse._ActionsContainer, name: str = "policy", *, nargs: str | None = None
-) -> None:
-    """Declare the file of a policy, or several."""
+def policy(parser: argparse._ActionsContainer, name: str = "policy", *, nargs: str = "?") -> None:
+    """Declare a policy, or several, as `policies.file` takes them."""
     parser.add_argument(
         name,
         metavar="POLICY",
         nargs=nargs,
-        help="the file of a WindowPolicy, or - for standard input",
+        help="the file of a WindowPolicy, its name in this repository, or - for standard input",
     )
 
 

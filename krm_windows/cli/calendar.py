@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
-from krm_windows.cli import output, previews, times
+from krm_windows.cli import output, policies, previews, times
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -18,7 +18,7 @@ _WIDTH = 960
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    policy(parser, nargs="+")
+    policy(parser, nargs="*")
     times.options(parser, days=7)
     output_format(parser, FORMATS)
     parser.add_argument(
@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.width is not None and arguments.output != "svg":
         raise UsageError("--width needs `-o svg`")
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
+    arguments.policy = list(map(policies.file, arguments.policy or [None]))
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:
         timetables = [version.timetable for version in versions]

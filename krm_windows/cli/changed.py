@@ -53,22 +53,32 @@ def options(parser: argparse.ArgumentParser) -> None:
     report.options(parser)
 
 
+@dataclass(frozen=True, slots=True)
+class Urgency:
+    """A change that cannot wait for an audit: an override.
+
+    It is that of a name, if of one alone, and the `heading` says more of it. `confirm` is called
+    once all has been shown, before anything is written, and raises InputError to stop.
+    """
+
+    override: str | None = None
+    heading: str = ""
+    confirm: Callable[[], None] | None = None
+
+
 def run(
-    arguments: argparse.Namespace,
-    change: Change,
-    at: datetime,
-    *,
-    urgent: bool = False,
-    override: str | None = None,
+    arguments: argparse.Namespace, change: Change, at: datetime, urgency: Urgency | None = None
 ) -> ExitCode:
     """Change the policy of a file, unless an error is found in what it would be.
 
-    What is rendered from it is rendered again in the same write. Of what is `urgent` it is said
+    What is rendered from it is rendered again in the same write. Of what is urgent it is said
     what holds from now on, an audit's errors are shown, and only what does not build is not
-    written. `override` is the name of the one that is made or ended.
+    written.
     """
+    urgent = urgency is not None
+    made = urgency or Urgency()
     if arguments.policy == inputs.STDIN:
-        raise UsageError("FILE must be a file, which is written again")
+        raise UsageError("POLICY must be a file, which is written again")
     # A link itself would be replaced by a file, and what it led to would stay as it was.
     path = tops.followed(Path(arguments.policy))
     items = cluster_resources.read(arguments.resources)
@@ -91,16 +101,24 @@ def run(
         proposal = propose(old, new, around.resources, view, around.gated)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = WriteOutcome()
+        said = proposal.spoken_turns if urgent else ""
+        hours = made.heading + _hours(proposal, is_for_all=arguments.cluster is None) + said
+        asks = made.confirm is not None and not failed and not arguments.dry_run
+        if made.confirm is not None and asks:
+            output.log_results(_located(arguments, proposal, written))
+            output.show_words(hours)
+            made.confirm()
         if not failed and not arguments.dry_run:
             written = _write(file, top, outputs, proposal, urgent=urgent)
             if arguments.commit and (written.is_written or not written.stale):
                 written = _committed(written, arguments, proposal)
-    output.log_results(_located(arguments, proposal, written))
-    said = proposal.spoken_turns if urgent else ""
+    if not asks:
+        output.log_results(_located(arguments, proposal, written))
     if arguments.output == "json":
-        output.show_json(_record(arguments, proposal, written, override, said))
+        output.show_json(_record(arguments, proposal, written, made.override, said))
     else:
-        output.show_words(_hours(proposal, is_for_all=arguments.cluster is None) + said)
+        if not asks:
+            output.show_words(hours)
         lines = _outcome(arguments, proposal, written, [each.directory for each in outputs])
         output.show_words("".join(f"{escape.line(line)}\n" for line in lines))
     return ExitCode.of(failed=failed or bool(written.stale))

@@ -9,7 +9,16 @@ from krm_windows import rules
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.report import Report, on_unreadable
-from krm_windows.cli import cluster_resources, inputs, output, previews, report, repository, times
+from krm_windows.cli import (
+    cluster_resources,
+    inputs,
+    output,
+    policies,
+    previews,
+    report,
+    repository,
+    times,
+)
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -56,6 +65,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Exactly one of the two: neither has nothing to look at, both have two different subjects.
     if bool(arguments.policies) == (arguments.repo is not None):
         raise UsageError("check needs either a POLICY or --repo DIR")
+    arguments.policies = list(map(policies.file, arguments.policies))
     for path in arguments.policies:
         # Whoever names a directory means what is in it.
         if Path(path).is_dir():

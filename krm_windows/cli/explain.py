@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import output, previews
+from krm_windows.cli import output, policies, previews
 from krm_windows.cli.arguments import policy
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import explanation
@@ -17,6 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the explanation."""
+    arguments.policy = policies.file(arguments.policy)
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     for version in versions:
         output.show_words(explanation.render(version.policy, version.timetable))

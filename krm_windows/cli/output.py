@@ -8,8 +8,8 @@ output, a ResourceList, does not pass here.
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
 from typing import TextIO
 
@@ -23,6 +23,10 @@ from krm_windows.cli import streams
 from krm_windows.preview.wrapping import wrapped
 from krm_windows.results import Result
 from krm_windows.rules import INPUT_UNREADABLE as RULE
+
+with suppress(ImportError):
+    # Answers can be edited where Python was built with it.
+    import readline  # noqa: F401
 
 # For one call of `main`, as the streams are: tests make many in one process.
 _quiet = ContextVar("quiet", default=False)
@@ -102,6 +106,19 @@ def log(message: str) -> None:
     _log(f"krm-windows: {escape.line(message)}\n")
 
 
+def can_ask() -> bool:
+    """Whether somebody reads what is logged, and can answer."""
+    return sys.stdin.isatty() and logs_to_terminal()
+
+
+def ask(question: str) -> str:
+    """Return the line that somebody answers; raises EOFError at the end of the input."""
+    streams.make_room()
+    # What is printed may go to a file; a question never does.
+    with nullcontext() if is_terminal() else redirect_stdout(sys.stderr):
+        return input(escape.line(question) + " ").strip()
+
+
 def log_record(record: Mapping[str, object]) -> None:
     """Say on standard error, as JSON in one line, what was done and by whom."""
     sys.stderr.write(f"{escape.json_line(dict(record))}\n")
@@ -132,6 +149,11 @@ def log_wrong_call(usage: str, message: str) -> None:
     """Say on standard error, in one line below the usage, what was wrong with a call."""
     sys.stderr.write(usage)
     _log(f"{escape.line(message)}\n")
+
+
+def log_list(lines: Iterable[str]) -> None:
+    """Say on standard error what there is to choose from."""
+    _log("".join(f"{escape.line(line)}\n" for line in lines))
 
 
 def log_help(text: str) -> None:

@@ -5,29 +5,39 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 
 import argparse
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
+from zoneinfo import ZoneInfo
 
 from krm_windows import escape
-from krm_windows.cli import changed, inputs, output, times
+from krm_windows.cli import changed, inputs, output, policies, questions, times
+from krm_windows.cli.changed import Urgency
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride, OverrideRequest
 from krm_windows.exit_codes import ExitCode
-from krm_windows.preview.clock import shown
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.policy.findings import RefusedError
+from krm_windows.preview.clock import coming, shown
 
 # What each of the four calls takes besides what all do.
 _ACTIONS = ("list", "end", "prune")
+_ALL = "all clusters"
+_EXAMPLES = "2h, 18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="FILE", help="the file of a WindowPolicy")
-    state = parser.add_argument(
-        "state", choices=tuple(overrides.STATES), help="the state, whatever the windows say"
+    policy = parser.add_argument(
+        "policy",
+        metavar="POLICY",
+        help="the file of a WindowPolicy, or its name (default: the only one in this repository)",
     )
-    # With `nargs="?"` it would only be found right behind FILE (argparse before Python 3.13).
-    state.required = False
+    state = parser.add_argument(
+        "state", metavar="open|closed", help="the state, whatever the windows say"
+    )
+    # With `nargs="?"` they would only be found side by side (argparse before Python 3.13).
+    policy.required = state.required = False
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument(
         "--for", dest="length", type=times.length, metavar="2h", help="how long, from now"
@@ -35,7 +45,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     ends.add_argument(
         "--until",
         metavar="MOMENT",
-        help="until when: 18:00, 2026-12-24, 2026-12-24T20:00, or an instant with an offset",
+        help=(
+            "until when: 18:00, 'tomorrow 06:00', 'Monday 06:00', 2026-12-24, 2026-12-24T20:00, or "
+            "an instant with an offset"
+        ),
     )
     parser.add_argument("--reason", metavar="TEXT", help="why; also the commit's message")
     parser.add_argument("--ticket", metavar="TEXT", help="the ticket with the request")
@@ -56,16 +69,26 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Make, list or take out overrides."""
     now = times.now()
+    if arguments.policy in overrides.STATES:
+        # Alone, or in the other order.
+        arguments.policy, arguments.state = arguments.state, arguments.policy
+    if arguments.state not in (None, *overrides.STATES):
+        raise UsageError(f"`{arguments.state}` is neither `open` nor `closed`")
     others = [name for name in _ACTIONS if getattr(arguments, name)]
-    if arguments.state is None and not others:
-        raise UsageError("give `open` or `closed`, or --list, --end NAME or --prune")
     if arguments.state is not None and others:
         raise UsageError(
             f"`{arguments.state}` creates an override, so it cannot be used with --{others[0]}"
         )
+    # Programs are asked nothing: who reads JSON is one.
+    asks = arguments.output == "text" and output.can_ask()
+    if arguments.state is None and not others and not asks:
+        raise UsageError("give `open` or `closed`, or --list, --end NAME or --prune")
+    choose = partial(questions.choose, "Which policy") if asks else None
+    arguments.policy = policies.file(arguments.policy, choose)
     if arguments.list:
         return _list(arguments, now)
     name = arguments.end
+    confirm, heading = None, ""
     if name is not None:
         change = partial(overrides.ended, name=name, cluster=arguments.cluster)
         arguments.reason = arguments.reason or f"End override {name}"
@@ -73,11 +96,43 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         change = partial(overrides.pruned, at=now)
         arguments.reason = arguments.reason or "Remove the overrides that are over"
     else:
+        policy = inputs.policy(arguments.policy)
+        if asks and _ask(arguments, policy, now):
+            confirm = partial(questions.confirm, f"Write this to {arguments.policy}")
         # Named here, so that it can be said under which name it is ended.
         name = arguments.name or overrides.default_name(arguments.state, now)
-        change = partial(overrides.made, request=_request(arguments, name), at=now)
+        request = _request(arguments, name)
+        zone = overrides.zone_of_ends(policy, request.cluster)
+        ends = _end(request.until or arguments.length, now, zone)
+        heading = f"{request.state} until {coming(ends, zone, now)}\n"
+        change = partial(overrides.made, request=request, at=now)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
-    return changed.run(arguments, change, now, urgent=True, override=name)
+    return changed.run(arguments, change, now, Urgency(name, heading, confirm))
+
+
+def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> bool:
+    """Ask for what is missing of an override; False where nothing is."""
+    if arguments.state and arguments.reason and (arguments.length or arguments.until):
+        return False
+    if arguments.state is None:
+        arguments.state = questions.choose("Open or closed", tuple(overrides.STATES))
+    clusters = policy.get("spec", "clusters")
+    if arguments.cluster is None and isinstance(clusters, dict) and clusters:
+        chosen = questions.choose("On which cluster", [_ALL, *clusters])
+        arguments.cluster = None if chosen == _ALL else chosen
+    if arguments.length is None and arguments.until is None:
+        zone = overrides.zone_of_ends(policy, arguments.cluster)
+
+        def read(answer: str) -> str:
+            _end(answer, now, zone)
+            return answer
+
+        arguments.until = questions.ask(
+            f"Until when, in {zone.key} (2h, 18:00, Monday 06:00)", read, "2h"
+        )
+    while not arguments.reason:
+        arguments.reason = questions.ask("Why (everyone who waits can read it)", str)
+    return True
 
 
 def _request(arguments: argparse.Namespace, name: str) -> OverrideRequest:
@@ -97,6 +152,22 @@ def _request(arguments: argparse.Namespace, name: str) -> OverrideRequest:
         name=name,
         cluster=arguments.cluster,
     )
+
+
+def _end(given: str | timedelta, now: datetime, zone: ZoneInfo) -> datetime:
+    """Return when an override ends; raises InputError for no moment, and for one that is over."""
+    if isinstance(given, timedelta):
+        return overrides.until(now, given)
+    try:
+        ends = overrides.moment(given, now, zone)
+    except RefusedError:
+        raise InputError(f"{given!r} is no end: give one such as {_EXAMPLES}") from None
+    if ends <= now:
+        raise InputError(
+            f"{given!r} is over: that was {shown(ends, zone)}, and it is now {shown(now, zone)} "
+            f"({zone.key})"
+        )
+    return ends
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:

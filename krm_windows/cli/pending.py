@@ -4,7 +4,16 @@ import argparse
 from contextlib import ExitStack
 from datetime import datetime
 
-from krm_windows.cli import builds, cluster, output, pending_revisions, previews, report, written
+from krm_windows.cli import (
+    builds,
+    cluster,
+    output,
+    pending_revisions,
+    policies,
+    previews,
+    report,
+    written,
+)
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.cluster import PolicyInCluster
 from krm_windows.cli.inputs import UsageError
@@ -40,6 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print what waits; that something does is no error."""
     _check(arguments)
+    arguments.policy = policies.file(arguments.policy)
     with ExitStack() as stack:
         looking = None
         if arguments.repo is not None:

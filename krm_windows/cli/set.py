@@ -2,7 +2,8 @@
 
 import argparse
 
-from krm_windows.cli import changed, inputs, times
+from krm_windows.cli import changed, inputs, policies, times
+from krm_windows.cli.arguments import policy
 from krm_windows.edit.patches import patched, patched_clusters
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject, Value, parse, value
@@ -14,7 +15,7 @@ _FILE = "@"
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="FILE", help="the file of a WindowPolicy")
+    policy(parser)
     parser.add_argument(
         "--patch",
         required=True,
@@ -28,6 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Change the file, or say what is wrong with the change."""
+    arguments.policy = policies.file(arguments.policy)
     patch = _patch(arguments.patch)
 
     def change(policy: KubeObject) -> KubeObject:

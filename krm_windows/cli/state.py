@@ -4,7 +4,7 @@ import argparse
 from datetime import timedelta
 
 from krm_windows import escape
-from krm_windows.cli import output, previews, sleeping, times, written
+from krm_windows.cli import output, policies, previews, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
@@ -40,6 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print what should hold, decided as the gate decides it once it has the policy."""
     sleeping.check(arguments)
+    arguments.policy = policies.file(arguments.policy)
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     if not versions:
         return code

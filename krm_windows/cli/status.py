@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import cluster, output, previews, report, sleeping, times, written
+from krm_windows.cli import cluster, output, policies, previews, report, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.cluster import ClusterState, PolicyInCluster
 from krm_windows.cli.sleeping import Clock
@@ -42,6 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
     sleeping.check(arguments)
+    arguments.policy = policies.file(arguments.policy)
     asked = PolicyInCluster.of(arguments)
     if arguments.wait:
         return _wait(asked, clock)

@@ -1,5 +1,7 @@
 """Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -10,7 +12,7 @@ from krm_windows.edit.patches import AbsentError, check_cluster
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
-from krm_windows.policy import moments
+from krm_windows.policy import moments, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.moments import Role
@@ -18,11 +20,14 @@ from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import PolicySource
 from krm_windows.results import fails
 from krm_windows.schedule import wallclock
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import Rule, Timetable
 
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
 _MINUTE = timedelta(minutes=1)
+_PREPOSITION = re.compile("(?:for|until) ", re.IGNORECASE)
+_DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
 
 
 class PastError(InputError):
@@ -134,20 +139,27 @@ def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[st
     zone = zone_of_ends(config, request.cluster)
     # Cron has no seconds, and now is no time on a wall clock: clusters in other zones would begin
     # hours later. So both are instants.
-    begins = minute(at)
-    starts = _written(begins, zone)
+    now = minute(at)
+    begins: datetime | str = now
     if request.starts is not None:
-        starts = end(request.starts, begins, zone, Role.ONCE)
-        begins = _instant(starts, begins)
-    ends = end(request.until or "", begins, zone)
-    if request.length is not None:
-        ends = _written(until(max(at, begins), request.length), zone)
-    if request.longest is not None:
-        _check_length(ends, until(at, request.longest), zone)
+        begins = _read(request.starts, at, zone, Role.BEGIN)
+    # A beginning in the past would say of then that it was open.
+    if isinstance(begins, datetime) and begins < now:
+        raise PastError(f"an override must not begin in the past, got {_written(begins, zone)!r}")
+    first = max(at, begins) if isinstance(begins, datetime) else at
+    ends: datetime | str = until(first, request.length) if request.length else ""
+    if request.until is not None:
+        ends = _read(request.until, first, zone, Role.END)
+    last = until(at, request.longest) if request.longest else None
+    if isinstance(ends, datetime) and last is not None and ends > last:
+        raise InputError(
+            f"an override must end by {_written(last, zone)}, got {_written(ends, zone)!r}; for "
+            "longer, change the windows"
+        )
     found: dict[str, Value] = {
         "state": STATES[request.state],
-        "starts": starts,
-        "ends": ends,
+        "starts": _written(begins, zone),
+        "ends": _written(ends, zone),
         "reason": request.reason,
     }
     if request.requested_by:
@@ -157,48 +169,35 @@ def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[st
     return found
 
 
-def _instant(starts: str, now: datetime) -> datetime:
-    """Return the instant of a beginning, `now` where it is none: a policy with it is refused."""
+def _read(text: str, at: datetime, zone: ZoneInfo, role: Role) -> datetime | str:
+    """Return an instant, or a text that is none: a policy with it is refused, which says why."""
     try:
-        found = datetime.fromisoformat(starts)
-    except ValueError:
-        return now
-    # A beginning in the past would say of then that it was open.
-    if found.tzinfo is not None and found < now:
-        raise PastError(f"an override must not begin in the past, got {starts!r}")
-    return found if found.tzinfo is not None else now
-
-
-def _check_length(ends: str, last: datetime, zone: ZoneInfo) -> None:
-    """Refuse an end that is later than an instant."""
-    try:
-        found = moments.parse(ends, Role.ONCE_END).value
-    except RefusedError:
-        # A policy with it is refused, in the words of whoever reads it.
-        return
-    if isinstance(found, datetime) and wallclock.utc(found, zone) > last:
-        raise InputError(
-            f"an override must end by {_written(last, zone)}, got {ends!r}; for longer, change "
-            "the windows"
-        )
-
-
-def end(text: str, begins: datetime, zone: ZoneInfo, role: Role = Role.ONCE_END) -> str:
-    """Return the instant at which what begins at another one ends, with an offset.
-
-    A time of day, a date, or a time without an offset is one on the clocks of a zone. What is none
-    of them is returned as it is: a policy with it is refused, which says what must be there.
-    """
-    try:
-        found = moments.parse(text, role).value
+        return moment(text, at, zone, role)
     except RefusedError:
         return text
+
+
+def moment(text: str, at: datetime, zone: ZoneInfo, role: Role = Role.END) -> datetime:
+    """Return the instant of an end, or a beginning, as a person says it at another one.
+
+    `2h`, `for 2h`, `until 18:00`, `Monday 06:00`, `tomorrow 06:00`, a date, or a moment with an
+    offset or on the clocks of a zone. Raises RefusedError for what is none of them.
+    """
+    words = _PREPOSITION.sub("", " ".join(text.split()))
+    if role.ends:
+        with suppress(RefusedError):
+            return until(at, moments.duration(words))
+    day, _, clock = words.partition(" ")
+    if day.lower() in _DAYS:
+        words = f"{Today(at).on(zone) + _DAYS[day.lower()]}T{clock}"
+    # `Monday 06:00` is the next one, but nobody means the next match of a schedule.
+    found = moments.parse(words, Role.ONCE if schedules.looks_like_one(words) else role).value
+    if isinstance(found, Recurrence):
+        # There always is one: no other recurrence is written without a schedule.
+        found = found.after(wallclock.wall(at, zone)) or at
     if isinstance(found, time):
-        return _written(_next(found, begins, zone), zone)
-    # What has an offset stays as it was typed; recurrences are refused above.
-    if isinstance(found, datetime) and found.tzinfo is None:
-        return _written(_shown_at(found, begins, zone), zone)
-    return text
+        return _next(found, at, zone)
+    return found if found.tzinfo else _shown_at(found, at, zone)
 
 
 def _next(clock: time, begins: datetime, zone: ZoneInfo) -> datetime:
@@ -222,8 +221,10 @@ def _shown_at(moment: datetime, begins: datetime, zone: ZoneInfo) -> datetime:
     return first
 
 
-def _written(at: datetime, zone: ZoneInfo) -> str:
+def _written(at: datetime | str, zone: ZoneInfo) -> str:
     """Write a full minute with the offset of a zone, so that a reader there sees their clock."""
+    if isinstance(at, str):
+        return at
     return at.astimezone(zone).isoformat(timespec="minutes")
 
 

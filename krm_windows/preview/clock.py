@@ -48,6 +48,14 @@ def shown(at: datetime, zone: tzinfo) -> str:
     return f"{moment} {local.isoformat()[-6:]}"
 
 
+def coming(at: datetime, zone: ZoneInfo, now: datetime) -> str:
+    """Write an instant to come, and how far away it is.
+
+    `Mon 2026-12-14 08:00 Europe/Berlin, in 6 d 3 h`.
+    """
+    return f"{shown(at, zone)} {zone.key}, in {span(at - now)}"
+
+
 def span(length: timedelta) -> str:
     """Say a length of time in short: `3 d 9 h`."""
     minutes = length // timedelta(minutes=1)

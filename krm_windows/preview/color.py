@@ -1,4 +1,4 @@
-"""The text calendar in colour, for a terminal: the one module that needs rich."""
+"""The text calendar and states in colour, for a terminal: the one module that needs rich."""
 
 import re
 
@@ -11,6 +11,8 @@ _STYLES = {
     r"x+": "red",
     r"(?<= )[.]+|(?<=[#+x])[.]+": "dim",
 }
+# What holds now is what a tired person looks for.
+_STATES = {r"(?m)^  open\b": "bold green", r"(?m)^  closed\b": "bold red", r" is stale\b": "yellow"}
 # `2026-12-14 ####........ ...`: only lines of weeks hold signs, and a window may be named `x`.
 _WEEK = re.compile(r"\d{4}-\d{2}-\d{2} [ #+.x]+")
 
@@ -24,6 +26,14 @@ def paint(page: str) -> Text:
         else:
             painted.append(line)
     return painted
+
+
+def paint_states(page: str) -> Text:
+    """Return lines that say what holds, with the states in colour."""
+    text = Text(page)
+    for words, style in _STATES.items():
+        text.highlight_regex(words, style)
+    return text
 
 
 def _week(line: str) -> Text:

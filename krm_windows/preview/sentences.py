@@ -1,13 +1,15 @@
 """States in a plain sentence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 from krm_windows import escape
 from krm_windows.gate.timetable import Decision
-from krm_windows.plurals import on, some
+from krm_windows.plurals import clusters, on, some
 from krm_windows.preview.calendar import gated_by, named
-from krm_windows.preview.clock import shown
+from krm_windows.preview.clock import coming, shown
 from krm_windows.schedule.timetable import Timetable
 
 # So many targets are named.
@@ -55,14 +57,27 @@ def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
 
-def held(every: Iterable[tuple[Timetable, Decision]]) -> list[str]:
-    """Say what should hold, once for all clusters of which the same is said."""
+def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:
+    """Yield what should hold and why, once for all clusters of which the same is said."""
     groups: dict[tuple[str, str], list[str]] = {}
     for timetable, decision in every:
-        zone = timetable.zone
-        said = timetable.policy, f"{_brief(decision, zone)} ({zone.key})"
+        holds = "open" if decision.open else "closed"
+        until = f"for more than 400 days ({timetable.zone.key})"
+        if decision.until:
+            until = f"until {coming(decision.until, timetable.zone, now)}"
+        said = f"{holds} {until}", decision.reason
         groups.setdefault(said, []).extend(filter(None, [timetable.cluster]))
-    return [f"{on(policy, names)}: {holds}" for (policy, holds), names in groups.items()]
+    for (holds, reason), names in groups.items():
+        yield f"  {holds}"
+        yield f"    {clusters(names)}: {reason}" if names else f"    {reason}"
+
+
+def opening(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:
+    """Yield which of the policies that are closed opens first, and when."""
+    closed = [(held.until, each) for each, held in every if held.until and not held.open]
+    if closed:
+        at, first = min(closed, key=itemgetter(0))
+        yield f"opens next: {named(first)}, {coming(at, first.zone, now)}"
 
 
 def waiting(timetable: Timetable, decision: Decision) -> str:

@@ -124,7 +124,7 @@ def test_clusters_of_which_the_same_is_said_share_a_line(
     [
         ("23:59", r"\d{4}-\d\d-\d\dT23:59[+]0[12]:00"),
         ("2098-01-01", "2098-01-02T00:00[+]01:00"),
-        ("2098-01-01T10:00Z", "2098-01-01T10:00Z"),
+        ("2098-01-01T10:00Z", "2098-01-01T11:00[+]01:00"),
     ],
 )
 def test_until_a_moment_of_any_form(until: str, ends: str, policy: Path) -> None:
@@ -212,8 +212,8 @@ MAKING = ["open", "--for", "2h", "--reason", "r"]
         (["open"], 2, "an override needs an end"),
         (["open", "--for", "2h"], 2, "an override needs a reason"),
         (["open", "--for", "0h", "--reason", "r"], 2, "must be longer than zero"),
-        (["open", "--until", "soon", "--reason", "r", "--name", "o"], 1, "overrides.o.ends"),
-        (["open", "--until", "2025-01-01", "--reason", "r"], 1, ".ends"),
+        (["open", "--until", "soon", "--reason", "r"], 1, "'soon' is no end"),
+        (["open", "--until", "2025-01-01", "--reason", "r"], 1, "is over: that was Thu 2025-01-02"),
         (["open", "--prune"], 2, "`open` creates an override, so it cannot be used with --prune"),
         (["--end", "fix"], 1, "override 'fix' not found: over"),
         ([*MAKING, "--cluster", "west"], 1, "cluster 'west' not found"),

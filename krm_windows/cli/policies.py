@@ -1,0 +1,91 @@
+"""Which policy is meant: a file, or one of the repository around the working directory by name."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from krm_windows.cli import inputs, output
+from krm_windows.cli.inputs import UsageError
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import some
+from krm_windows.policy.findings import closest
+from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.system import tops
+from krm_windows.system.checkout import Checkout
+
+# So many policies are listed where none, or none of them alone, was named.
+_FEW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """A policy of a repository, in the file `path` from its top; `file` is that from here."""
+
+    path: str
+    file: str
+    config: KubeObject
+
+    @property
+    def title(self) -> str:
+        """Its name with its namespace."""
+        return f"{self.config.namespace}/{self.config.name}"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """What it may be called by."""
+        return self.config.name, self.title, self.file
+
+
+def here() -> Checkout | None:
+    """Return the repository around the working directory, None where there is none."""
+    top = tops.top(Path(os.path.realpath(".")))
+    return None if top is None else Checkout.at(top)
+
+
+def every(tree: Checkout) -> Iterator[StoredPolicy]:
+    """Yield every policy of a repository."""
+    for path in tree.manifests():
+        content = tree.read(path) or b""
+        # Most manifests are of other kinds: they are not parsed at all.
+        if KIND.encode() in content and API_VERSION.encode() in content:
+            file = os.path.relpath(Path(tree.root, path))
+            try:
+                items = inputs.objects(file)
+            except InputError as error:
+                output.log(str(error))
+                continue
+            for item in items:
+                if item.kind == KIND and item.api_version == API_VERSION:
+                    yield StoredPolicy(path, file, item)
+
+
+def file(given: str | None, choose: Callable[[Sequence[str]], str] | None = None) -> str:
+    """Return the file of a policy that was given as a file or by name.
+
+    Without either it is the only one of the repository; of several `choose` returns one of their
+    names. Raises InputError where no policy is called so, UsageError where several are.
+    """
+    # A directory may be named as a policy is; it is none itself.
+    if given == inputs.STDIN or (given and os.path.lexists(given) and not Path(given).is_dir()):
+        return given
+    tree = here()
+    known = [] if tree is None else list(every(tree))
+    found = [each for each in known if given in (None, *each.names)]
+    if len(found) == 1:
+        return found[0].file
+    named = [f"{each.title} ({each.file})" for each in found or known]
+    if found and choose is not None:
+        return found[named.index(choose(named))].file
+    listed = some(named, _FEW)
+    if found:
+        of = f"several policies are called {given}" if given else "several policies are here"
+        raise UsageError(f"{of}: give one of {listed}")
+    if given is None:
+        raise UsageError("give the file of a policy: no repository around this directory has one")
+    if not known or Path(given).is_dir():
+        return given
+    meant = closest(given, list(chain.from_iterable(each.names for each in known)))
+    hint = f"did you mean {meant}?" if meant else f"there are {listed}"
+    raise InputError(f"{given}: no such file, and no policy here is called so; {hint}")

@@ -1,0 +1,180 @@
+"""What somebody at a terminal is asked and told, in a repository; a real one of 80 columns."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from calls import Run
+
+from krm_windows.edit import overrides
+
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: NAME, namespace: flux-system}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows: {week: {opens: Mon 08:00, closes: Thu 17:00}}
+"""
+CLUSTERS = "  clusters: {north: {}, south: {}}\n"
+MAKING = ("--for", "2h", "--reason", "r")
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, run: Run) -> Path:  # noqa: ARG001 - in whose directory it is
+    """Have two policies of a repository in another directory than the working one."""
+    top = tmp_path
+    for place in (top / ".git", top / "windows", top / "plants"):
+        place.mkdir()
+    (top / "policy.yaml").unlink()
+    for name, more in {"plants": CLUSTERS, "web": ""}.items():
+        (top / f"windows/{name}.yaml").write_text(POLICY.replace("NAME", name) + more)
+    return top
+
+
+def at_terminal(arguments: Sequence[str], *answers: str) -> tuple[int, str]:
+    """Run a command at a terminal, and give an answer whenever it waits for one."""
+    child, terminal = pty.fork()
+    if not child:
+        os.environ["TERM"] = "xterm"
+        os.execv(sys.executable, [sys.executable, "-m", "krm_windows", *arguments])  # noqa: S606
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    left, shown = list(answers), ""
+    try:
+        while part := os.read(terminal, 4096):
+            shown += part.decode()
+            if left and shown.endswith(": "):
+                os.write(terminal, left.pop(0).encode())
+    except OSError:  # Linux: the other side is closed
+        pass
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    assert not left, shown
+    # Without colours, and what draws.
+    plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", shown).replace("\r\n", "\n")
+    return os.waitstatus_to_exitcode(status), plain
+
+
+def test_an_override_asks_what_is_missing(repository: Path) -> None:
+    answers = ["3", "plants", "open", "th", "nor", "soon", "for 3h", "", "fix", "y"]
+    code, shown = at_terminal(["override"], *(f"{answer}\n" for answer in answers))
+    assert code == 0, shown
+    for said in (
+        "  1  flux-system/plants (windows/plants.yaml)\n",
+        "'3': 0 of 2 are called so",
+        "'th': 2 of 3 are called so",
+        "'soon' is no end: give one such as 2h, 18:00",
+        "Until when, in Europe/Berlin (2h, 18:00, Monday 06:00) [2h]: ",
+        "Europe/Berlin, in 3 h\n",
+        "Write this to windows/plants.yaml, y or n [n]: y\n",
+        "windows/plants.yaml: written\n",
+    ):
+        assert said in shown, shown
+    assert max(map(len, shown.splitlines())) <= 80
+    written = (repository / "windows/plants.yaml").read_text()
+    assert "clusters: {north: {overrides: {open-" in written
+    assert "reason: fix}}}, south: {}}" in written
+
+
+@pytest.mark.parametrize("answers", [["\x04"], ["\x03"], ["\n", "\x03"], ["\n", "r\n", "\n"]])
+def test_who_gives_up_changes_nothing(answers: list[str], repository: Path) -> None:
+    before = (repository / "windows/web.yaml").read_text()
+    code, shown = at_terminal(["override", "closed", "web"], *answers)
+    assert code == 2
+    assert shown.endswith("krm-windows: stopped: nothing was changed\n")
+    assert (repository / "windows/web.yaml").read_text() == before
+
+
+def test_all_that_is_said_alone() -> None:
+    """Everything is given: nothing is asked, as ever."""
+    code, shown = at_terminal(["override", "web", "open", *MAKING])
+    assert (code, "windows/web.yaml: written" in shown) == (0, True)
+    code, shown = at_terminal([])
+    assert code == 0
+    said = (
+        r"flux-system/web \(windows/web.yaml\)\n  open until .* Europe/Berlin, in .*\n    overrides"
+    )
+    assert re.search(said, shown)
+    assert "    north, south: " in shown
+    assert shown.endswith("to open or close for a while: krm-windows override\n")
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["override", "web", "open", *MAKING], 0, "windows/web.yaml: written"),
+        (["override", "closed", "flux-system/web", *MAKING], 0, "windows/web.yaml: written"),
+        (
+            ["override", "open", *MAKING],
+            2,
+            "several policies are here: give one of flux-system/plants (w",
+        ),
+        (["override", "web", "opn", *MAKING], 2, "`opn` is neither `open` nor `closed`"),
+        (["override", "wbe", "--list"], 1, "no policy here is called so; did you mean web?"),
+        (["override", "web", "--list"], 0, "no overrides"),
+        (["set", "web", "--patch", '{"spec": {"state": "Open"}}'], 0, "windows/web.yaml: written"),
+        (["state", "plants"], 0, "flux-system/plants should be"),
+        (["explain", "web"], 0, "flux-system/web"),
+        (["calendar", "web", "plants"], 0, "flux-system/plants"),
+        (["check", "web"], 0, "flux-system/web"),
+        (["status", "plnts"], 1, "did you mean plants?"),
+        (["state", "web.yaml"], 1, "did you mean windows/web.yaml?"),
+        (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
+        (["open"], 2, "krm-windows override open"),
+    ],
+)
+def test_a_policy_by_its_name(arguments: list[str], code: int, said: str, run: Run) -> None:
+    done = run(*arguments)
+    assert (done.code, said in done.out + done.err) == (code, True), done
+
+
+def test_a_name_of_two_policies(run: Run, repository: Path) -> None:
+    (repository / "other.yaml").write_text(
+        POLICY.replace("NAME", "web").replace("flux-system", "shop")
+    )
+    (repository / "windows/plants.yaml").unlink()
+    assert "several policies are called web: give one of " in run("state", "web").err
+    assert "shop/web should be" in run("state", "shop/web").out
+    assert run("state").code == 2
+    (repository / "windows/web.yaml").unlink()
+    assert "shop/web should be" in run("state").out
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+# A Monday.
+NOW = datetime(2026, 11, 30, 10, 20, 30, tzinfo=BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("now", "words", "ends"),
+    [
+        (NOW, "for 2h", "2026-11-30T12:21+01:00"),
+        (NOW, "90m", "2026-11-30T11:51+01:00"),
+        (NOW, "until 18:00", "2026-11-30T18:00+01:00"),
+        (NOW, "10:20", "2026-12-01T10:20+01:00"),
+        (NOW, "Until Monday  06:00", "2026-12-07T06:00+01:00"),
+        (NOW, "mon 10:21", "2026-11-30T10:21+01:00"),
+        (NOW, "tomorrow 06:00", "2026-12-01T06:00+01:00"),
+        (NOW, "today 24:00", "2026-12-01T00:00+01:00"),
+        (NOW, "2026-12-24", "2026-12-25T00:00+01:00"),
+        # Clocks go from 02:00 to 03:00, and in autumn from 03:00 back to 02:00.
+        (datetime(2027, 3, 27, 12, tzinfo=BERLIN), "Sun 02:30", "2027-03-28T03:00+02:00"),
+        (datetime(2027, 10, 30, 12, tzinfo=BERLIN), "tomorrow 02:30", "2027-10-31T02:30+02:00"),
+        (datetime(2027, 10, 31, 2, 40, tzinfo=BERLIN), "02:30", "2027-10-31T02:30+01:00"),
+    ],
+)
+def test_until_when_in_the_words_of_a_person(now: datetime, words: str, ends: str) -> None:
+    found = overrides.moment(words, now, BERLIN)
+    assert found.astimezone(BERLIN).isoformat(timespec="minutes") == ends
+    assert found - now > timedelta()
