@@ -27,6 +27,18 @@ END = "  clusters:\n"
 # What each commit replaces, and what the page says that it did: the oldest first.
 CHANGES = [
     (
+        (END, OVERRIDE + END),
+        (
+            "Override opened for 1 h on north, south by Grace <b>, INC-1: Sat 2026-11-21 11:00 to "
+            "Sat 2026-11-21 12:00, ended at Fri 2026-11-20 08:00 by Operator inc-1: Fix "
+            "north, south opens 1 h more in four weeks"
+        ),
+    ),
+    (
+        (OVERRIDE, ""),
+        "Override ended on north, south inc-1 north, south closes 1 h more in four weeks",
+    ),
+    (
         ("opens: Tue 08:00", "opens: Tue 06:00"),
         (
             "south opens 8 h more in four weeks opens Tue 06:00 for 2 h, 4 times from 2026-11-24 "
@@ -36,20 +48,9 @@ CHANGES = [
     (
         ("Thu 17:00", "Fri 12:00"),
         (
-            "north, south opens 3 d 4 h more in four weeks opens Fri 2026-11-20 08:00 for 4 h "
+            "north, south opens 3 d 4 h more in four weeks opens Fri 2026-11-20 10:00 for 2 h "
             "(windows.week) opens Thu 17:00 for 19 h, 3 times"
         ),
-    ),
-    (
-        (END, OVERRIDE + END),
-        (
-            "Override opened for 1 h on north, south by Grace <b>, INC-1: Sat 2026-11-21 11:00 to "
-            "Sat 2026-11-21 12:00 inc-1: Fix north, south opens 1 h more in four weeks"
-        ),
-    ),
-    (
-        (OVERRIDE, ""),
-        "Override ended on north, south inc-1 north, south closes 1 h more in four weeks",
     ),
     (
         (END, SUMMER + END),
@@ -129,8 +130,8 @@ def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
         assert said in item
     # On one cluster, what moved there.
     items = listed(client, "?cluster=north&continue=10").items
-    assert "No hours moved on north" in items[2]
-    assert "opens 3 d 4 h more" in items[1]
+    assert "opens 1 h more" in items[2]
+    assert "No hours moved on north" in items[0]
     # On a day, and what was before it.
     assert listed(client, "?on=2026-11-20").items[0].startswith("Change 12")
     assert not listed(client, "?on=2026-11-19").items
