@@ -15,7 +15,7 @@ from krm_windows.service.pages.spans import Span
 NAMES = {"windows": ("opens", "closes", "duration"), "freezes": ("starts", "ends", "duration")}
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(200))
 @given(SHAPE, CHANGES)
 def test_what_is_picked_is_what_the_policy_says(shape: str, change: Change) -> None:
     text = Template(POLICY % SHAPES[shape]).substitute(dates(change))

@@ -4,17 +4,16 @@ What no field shows, such as a cron schedule, stays the text that it is. A text 
 picked is left alone, so that a form which is saved as it began changes nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import NAMED_DAYS, NTH_DAYS, WEEKDAYS, Moment, Role, Value
 from krm_windows.schedule.recurrence import Recurrence
 
-T = TypeVar("T")
 _DAY, _HOUR = timedelta(days=1), timedelta(hours=1)
 WEEK = {WEEKDAYS[number][:3]: number for number in (1, 2, 3, 4, 5, 6, 0)}
 """The days as a week is read, by their names in a policy, with their numbers in cron."""
@@ -67,15 +66,13 @@ def picked(span: Span) -> dict[str, str]:
 def written(fields: Mapping[str, str], was: Span = NONE) -> tuple[Span, list[Lack]]:
     """Return the span that was picked, in the words that it `was` in, and what it lacks."""
     span, lacks = _read(fields)
-    # An end may be shown in another way than it is written.
-    if was.begins and span == _read(picked(was))[0]:
+    shown, _ = _read(picked(was))
+    if was.begins and span == shown:
         return was, []
-    kept = Span(
-        _kept(span.begins, was.begins, lambda text: moments.parse(text, Role.BEGIN).value),
-        _kept(span.ends, was.ends, lambda text: moments.parse(text, Role.END).value),
-        _kept(span.duration, was.duration, moments.duration),
-    )
-    return kept, lacks
+    # Its end may be shown in another way than it is written, which holds for that beginning alone.
+    if was.begins and span.begins == shown.begins:
+        span = span._replace(begins=was.begins)
+    return span, lacks
 
 
 def _read(fields: Mapping[str, str]) -> tuple[Span, list[Lack]]:
@@ -83,14 +80,6 @@ def _read(fields: Mapping[str, str]) -> tuple[Span, list[Lack]]:
     begins = _BEGINNINGS.get(fields["repeats"], _Fields.typed_beginning)(found)
     ends, duration = _ENDINGS.get(fields["ends-on"], _Fields.typed_end)(found)
     return Span(begins, ends, duration), found.lacks
-
-
-def _kept(text: str, was: str, read: Callable[[str], T]) -> str:
-    """Return a text as it was, where it means the same."""
-    try:
-        return was if text and was and read(text) == read(was) else text
-    except RefusedError:
-        return text
 
 
 def _value(text: str, role: Role) -> Value | None:

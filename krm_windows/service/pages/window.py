@@ -36,6 +36,12 @@ _WORDS = {
     rules.ENDS_MEET.id: "Closes must not be at the same minute as Opens.",
     rules.END_ONE_OFF.id: "What repeats cannot close on a date: choose another way.",
     rules.END_INSTANT.id: "Choose after how long it closes.",
+    rules.WINDOW_SHORT.id: "It is so short that it may be over before changes come through.",
+    rules.WINDOW_CLOSES_EARLY.id: "It is too short: the policy keeps so much free before each end.",
+    rules.WINDOW_UNEQUAL.id: "It is open more than twice as long at some times as at others.",
+    rules.WINDOW_NEVER_OPENS.id: "It is never open: look at its days, and at freezes.",
+    rules.WINDOW_ALWAYS_OPEN.id: "It never closes: each time lasts until the next begins.",
+    rules.OUTSIDE_WINDOWS.id: "It must have windows, or be open outside of windows, not both.",
     rules.NAME_SYNTAX.id: "Use small letters, digits and hyphens, such as working-week.",
 }
 # In the query and not in the path: a name may be any key of YAML.
