@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from krm_windows.cli import output, policies, previews, times
 from krm_windows.cli.arguments import output_format, policy
@@ -23,17 +24,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     output_format(parser, FORMATS)
     parser.add_argument(
         "--width",
-        type=int,
-        metavar="PIXELS",
-        help=f"the width of the image, with `-o svg` (default: {_WIDTH}; for a phone: 400)",
+        type=partial(times.count, what="columns"),
+        metavar="N",
+        help=(
+            "the width in columns (default: COLUMNS, or the terminal's), or of the image of "
+            f"`-o svg` in pixels (default: {_WIDTH}; for a phone: 400)"
+        ),
     )
     previews.options(parser, every="every cluster that the policy names")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
-    if arguments.width is not None and arguments.output != "svg":
-        raise UsageError("--width needs `-o svg`")
+    if arguments.width is not None and arguments.output not in ("svg", "text"):
+        raise UsageError("--width needs `-o svg` or `-o text`")
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     arguments.policy = list(map(policies.file, arguments.policy or [None]))
     versions, code = previews.load(arguments.policy, choice, arguments)
@@ -67,7 +71,7 @@ def _html(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
 
 
 def _text(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    width = output.width() or text.WIDTH
+    width = arguments.width or output.width() or text.WIDTH
     page = text.render(every, width, _marked(arguments))
     if output.is_terminal():
         output.show_painted(page, color.paint)

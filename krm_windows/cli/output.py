@@ -63,7 +63,7 @@ def show_words(text: str) -> None:
 def _for_terminal(text: str) -> str:
     """Return a page whose lines are broken between words where a terminal is narrower."""
     # What is escaped takes more columns than what it stands for.
-    return wrapped(escape.page(text), _columns())
+    return wrapped(escape.page(text), width())
 
 
 def show_json(value: object) -> None:
@@ -90,14 +90,10 @@ def logs_to_terminal() -> bool:
 
 
 def width() -> int:
-    """Return how many columns a page may have, 0 where nothing limits it: in a file or a pipe."""
-    if not is_terminal():
-        return 0
-    return _columns()
+    """Return how many columns a page may have, 0 where nothing says so.
 
-
-def _columns() -> int:
-    """Return how wide the terminal is, 0 where that is not known."""
+    In a file or a pipe that is what COLUMNS says, else the width of the terminal.
+    """
     return shutil.get_terminal_size((0, 0)).columns
 
 

@@ -112,7 +112,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ("check --repo . --source apps", "'apps' must be a source such as flux-system=."),
         ("check policy.yaml --years=0", "must be a number of years from 1 to 20, got '0'"),
         ("check policy.yaml --max-closed=-1", "must be a number of days from 1 to 99999, got '-1'"),
-        ("calendar policy.yaml --width 400", "--width needs `-o svg`"),
+        ("calendar policy.yaml -o json --width 400", "--width needs `-o svg`"),
         ("migrate . --output-dir o --adopt-until soon", "must be a date such as 2026-12-20, got"),
         # Every command looks at its sources.
         ("migrate . --output-dir o --source flux-system=nope", "directory not found"),

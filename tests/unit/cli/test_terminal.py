@@ -178,3 +178,16 @@ def test_until_when_in_the_words_of_a_person(now: datetime, words: str, ends: st
     found = overrides.moment(words, now, BERLIN)
     assert found.astimezone(BERLIN).isoformat(timespec="minutes") == ends
     assert found - now > timedelta()
+
+
+def test_a_piped_calendar_is_as_wide_as_was_asked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def widest(*more: str) -> int:
+        return max(map(len, run("calendar", "web", *more).out.splitlines()))
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert widest() == 101
+    monkeypatch.setenv("COLUMNS", "70")
+    assert 60 < widest() <= 70
+    assert widest("--width", "101") == 101
