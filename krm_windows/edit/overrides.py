@@ -68,7 +68,7 @@ class ListedOverride:
     """An override as the file has it; `cluster` is None for one of all clusters.
 
     `begins` is None for one that has always held. Both instants are UTC. Written without an offset,
-    they differ between the zones of clusters: then `begins` is the first, and `ends` the last.
+    it `differs` between the zones of clusters: then `begins` is the first, and `ends` the last.
     """
 
     name: str
@@ -80,6 +80,7 @@ class ListedOverride:
     reason: str
     requested_by: str | None
     zone: ZoneInfo
+    differs: bool
 
     def record(self) -> dict[str, object]:
         """Return it as JSON says it, instants in UTC."""
@@ -310,14 +311,24 @@ def as_listed(
         ),
         default=None,
     )
-    ends = max(end_of(there, each) for each, there in rules)
+    every = {end_of(there, each) for each, there in rules}
+    ends = max(every)
     phase = Phase.ACTIVE
     if ends <= at:
         phase = Phase.OVER
     elif begins is not None and at < begins:
         phase = Phase.COMING
     return ListedOverride(
-        name, cluster, rule.state or "", begins, ends, phase, rule.reason, by, timetable.zone
+        name,
+        cluster,
+        rule.state or "",
+        begins,
+        ends,
+        phase,
+        rule.reason,
+        by,
+        timetable.zone,
+        differs=len(every) > 1,
     )
 
 

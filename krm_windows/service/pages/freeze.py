@@ -52,7 +52,7 @@ def show_freeze_form(
     texts = _texts(call.stored().config, call.cluster, freeze)
     # Without a name it is the form of a freeze that is not there yet.
     if freeze and not any(texts.values()):
-        raise Problem(HTTPStatus.NOT_FOUND, f"{call.stored().title} has no freeze {freeze!r}")
+        raise _absent(call, freeze)
     texts |= {_was(name): text for name, text in texts.items()}
     picked = {} if in_words else _picked(texts)
     return _page(call, Form({**texts, **picked}, where=scope.offered(call)), freeze)
@@ -77,6 +77,9 @@ def end_freeze(call: WriteCluster, fields: Fields, freeze: _Freeze = "") -> Resp
     where, config = scope.sent(call, fields), call.stored().config
     if where.wrong:
         raise bad_request(where.wrong)
+    # Pressed a second time, or gone meanwhile.
+    if not any(freeze in rules_on(config, "freezes", each) for each in where.places):
+        raise _absent(call, freeze)
     now = overrides.minute(call.windows.now())
 
     def part(cluster: str | None) -> Value:
@@ -133,6 +136,10 @@ def _answer(call: Call, sent: Mapping[str, str], freeze: str, action: str) -> Re
     if not form.is_incomplete and not form.found.keys() & {"to", "name", "scope"}:
         form.preview(call, change, order)
     return _page(call, form, freeze)
+
+
+def _absent(call: Call, freeze: str) -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, f"{call.place.title} has no freeze {freeze!r}")
 
 
 def _check(form: Form) -> None:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from krm_windows.plurals import counted
+from krm_windows.policy.model import Freeze
 from krm_windows.preview import templating
 from krm_windows.preview.clock import shown, span, stamp
 from krm_windows.service.access import COOKIE, Scope
@@ -33,6 +34,7 @@ _ASSETS = {
 }
 # A day before the last that has a date, so that it has one in every zone.
 _LATEST = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # A problem's status in the words of who reads the page.
 _TITLES = {
     HTTPStatus.BAD_REQUEST: "Invalid request",
@@ -142,6 +144,7 @@ def environment() -> Environment:
     made.filters["typed"] = typed
     made.filters["utc"] = _utc
     made.filters["day"] = _day
+    made.tests["of_days"] = _is_of_days
     made.filters["soon"] = soon
     made.globals["asset"] = _asset
     made.globals["policy_url"] = policy_url
@@ -183,6 +186,13 @@ def _unbroken(length: timedelta) -> str:
 def _day(day: date) -> str:
     # As the other dates of pages are: `Thu 2026-12-24`.
     return f"{day:%a %Y-%m-%d}"
+
+
+def _is_of_days(freeze: Freeze) -> bool:
+    """Whether a freeze is of several whole days, of which the last is in it."""
+    begins, ends, *_ = freeze.span()
+    texts = {each.text for each in (begins, ends) if each is not None}
+    return len(texts) == len([each for each in texts if _DAY.fullmatch(each)]) > 1
 
 
 def _rough(length: timedelta) -> timedelta:

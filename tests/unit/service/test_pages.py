@@ -368,12 +368,14 @@ def test_what_a_scope_does_not_allow_is_not_offered(
     reader = serve(Caller("bob", Person("Bob", "bob@example.com"), frozenset({Scope.READ})))
     page = get(reader, PAGE)
     assert page.status == 200
-    assert not [link for link in page.links if "/window" in link or "/override" in link]
+    assert not [
+        link for link in page.links if re.search("/(window|freeze|holidays|override)", link)
+    ]
     # To subscribe to a calendar is to read.
     assert [found for tag, found in page.tags if tag == "form"] == [
         {"method": "post", "action": f"{PAGE}/subscribe"}
     ]
-    for target in (f"{PAGE}/window?window=week", f"{PAGE}/override"):
+    for target in (WINDOW, f"{PAGE}/freeze", f"{PAGE}/holidays", f"{PAGE}/override"):
         assert get(reader, target).status == 403
         assert send(reader, target, {}).status == 403
     # Who is unknown may sign in: the refusal is the form to do it, and no error at the first visit.
@@ -566,9 +568,19 @@ def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
     form = get(client, f"{PAGE}/window")
     kept = {"etag": form.fields["etag"], "reason": "Why", "state": "open"}
     names = (*spans.FIELDS, "name", "was-opens", "was-duration", "scope", "for", "cluster", "use")
-    fields = {**dict.fromkeys((*names, "override"), text), **kept}
-    for path in ("window", "window/preview", "override", "override/preview", "override/end"):
-        for query in ("window=week", urlencode({"window": text, "cluster": text})):
+    names = (*names, "override", "starts", "duration", "country", "region", "when", "on:north")
+    picked = dict.fromkeys(("from", "from-time", "to", "to-time", "until", "until-time"), text)
+    fields = {**dict.fromkeys(names, text), **kept}
+    for path, query in (
+        *((path, "") for path in ("freeze", "freeze/end", "holidays", "override/change")),
+        *((path, "window=week") for path in ("window", "window/preview")),
+        *((path, "") for path in ("override", "override/preview", "override/end")),
+        ("window", urlencode({"window": text, "cluster": text})),
+        ("freeze/preview", urlencode({"freeze": text, "cluster": text})),
+        ("holidays/preview", urlencode({"cluster": text})),
+    ):
+        for more in ({}, picked, {**picked, "scope": "all", "when": "at", "for": "at"}):
+            fields |= more
             page = send(client, f"{PAGE}/{path}?{query}", fields)
             assert page.status < 500, (path, query)
             assert page.headers["content-type"].startswith("text/html")
