@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import urlsplit
-from weakref import WeakSet
 
 from fastapi import Depends, Security
 from fastapi.dependencies.models import Dependant
@@ -103,7 +102,7 @@ class Service:
         self.changes = Rate(settings.rate)
         self.failures = Rate(_FAILURES_A_MINUTE)
         # What is being sent to browsers until it is over.
-        self.streams: WeakSet[Response] = WeakSet()
+        self.streams: set[Response] = set()
 
     def admit(self, request: Request, scope: Scope | None) -> Call:
         """Let a request in that takes a scope, or None; raises Problem."""

@@ -1,12 +1,9 @@
 // The pages are whole without this: it shows instants on the clock of who reads, and keeps a page up to date.
 "use strict";
-const LATER = 60_000, SOON = 3_000;
+const MINUTE = 60_000;
 const main = document.getElementById("main");
 const news = document.getElementById("news");
-let source, timer, typed = 0;
-
-// How far the clock of this machine is from the service's.
-const behind = Date.parse(main.dataset.now) - Date.now();
+let source, timer, shown = performance.now();
 
 const pad = (number) => String(number).padStart(2, "0");
 const here = new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -21,6 +18,17 @@ function translate() {
     words.className = "yours";
     words.textContent = `${here.format(at).replace(",", "")} for you`;
     time.closest(".clock").append(" ", words);
+  });
+}
+
+/** Say again how far away instants are, by the clock of the service, which may be another than this machine's. */
+function tick() {
+  const now = Date.parse(main.dataset.now) + performance.now() - shown;
+  main.querySelectorAll(".away[data-at]").forEach((away) => {
+    const minutes = Math.floor((Date.parse(away.dataset.at) - now) / MINUTE);
+    const parts = { d: Math.floor(minutes / 1440), h: Math.floor(minutes / 60) % 24, m: minutes < 2880 ? minutes % 60 : 0 };
+    const words = Object.entries(parts).filter(([, number]) => number > 0).map(([unit, number]) => `${number}\u00a0${unit}`);
+    away.textContent = minutes < 1 ? "within a minute" : `in ${words.join("\u00a0")}`;
   });
 }
 
@@ -53,6 +61,7 @@ function takeOver(page) {
   if (!main.contains(focus) && focus !== document.body) refocus(focus);
   else if (focus !== document.activeElement) focus.focus({ preventScroll: true });
   Object.assign(main.dataset, next.dataset);
+  shown = performance.now();
   document.title = page.title;
   translate();
   const changed = said(main).filter((each) => !before.includes(each));
@@ -76,7 +85,7 @@ async function renew() {
     else if (response.status === 401) return void (news.textContent = "You are signed out: load the page again.");
     follow();
   } catch {
-    timer = setTimeout(renew, LATER);
+    timer = setTimeout(renew, MINUTE);
   }
 }
 
@@ -91,7 +100,7 @@ function follow() {
   });
   source.addEventListener("error", () => {
     // It comes again by itself, unless it was refused.
-    if (source.readyState === EventSource.CLOSED) timer = setTimeout(renew, LATER);
+    if (source.readyState === EventSource.CLOSED) timer = setTimeout(renew, MINUTE);
   });
 }
 
@@ -99,3 +108,4 @@ function follow() {
 document.addEventListener("visibilitychange", follow);
 translate();
 follow();
+setInterval(tick, MINUTE / 4);

@@ -14,10 +14,11 @@ from urllib.parse import urlencode
 from fastapi import Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from krm_windows.service import routing
-from krm_windows.service.access import Scope
+from krm_windows.service import access, routing
 from krm_windows.service.admission import Call, Read
+from krm_windows.service.pages.groups import Group
 from krm_windows.service.parameters import At
 from krm_windows.service.problems import Problem
 
@@ -34,6 +35,21 @@ _HEADERS = {"X-Accel-Buffering": "no"}
 router = routing.pages()
 
 
+class _Stream(StreamingResponse):
+    """Events, counted from when they are granted until they are over, however that comes."""
+
+    def __init__(self, streams: set[Response], found: AsyncIterator[str]) -> None:
+        super().__init__(found, headers=_HEADERS, media_type="text/event-stream")
+        self._streams = streams
+        streams.add(self)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.discard(self)
+
+
 @router.get("/ui/events")
 async def follow_changes(
     call: Read, commit: Annotated[str, Query()] = "", at: At = None
@@ -46,20 +62,15 @@ async def follow_changes(
             "too many pages are followed: try again later",
             headers={"Retry-After": "60"},
         )
-    found = StreamingResponse(
-        _events(call, commit, at), headers=_HEADERS, media_type="text/event-stream"
-    )
-    # Forgotten once it is over, however that comes.
-    streams.add(found)
-    return found
+    return _Stream(streams, _events(call, commit, at))
 
 
-def address(commit: str, turns: Iterable[datetime]) -> str:
-    """Return the address of the events for a page that shows a commit, and what turns when."""
+def address(commit: str, shown: Iterable[Group]) -> str:
+    """Return the address of the events for a page that shows a commit, and what it makes hold."""
     query = {"commit": commit}
-    first = min(turns, default=None)
-    if first is not None:
-        query["at"] = first.isoformat()
+    turns = [each.decision.until for each in shown if each.decision and each.decision.until]
+    if turns:
+        query["at"] = min(turns).isoformat()
     return f"/ui/events?{urlencode(query)}"
 
 
@@ -86,4 +97,4 @@ def _may_read(call: Call) -> bool:
         caller = call.service.access.caller(call.request)
     except Problem:
         return False
-    return caller is not None and caller.may(Scope.READ)
+    return caller is not None and caller.may(access.Scope.READ)

@@ -30,15 +30,17 @@ class Group:
     """Clusters of a policy on which the same holds; `problem` says why that is not known.
 
     A policy that names no clusters has one group without names. `url` is the address of its page,
-    `names` those on it.
+    `change` the last one of its file, `waits` what has come since it closed.
     """
 
     stored: Stored
     names: tuple[str, ...]
     url: str
+    change: Commit | None
     problem: str = ""
     timetable: Timetable | None = None
     decision: Decision | None = None
+    waits: Waits | None = None
 
     @property
     def state(self) -> str:
@@ -78,7 +80,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a group is open or closed, what is next, and what waits.
+    """Why a group is open or closed, and what is next.
 
     Where no rule closes it, the reasons are those by which it was open before, and `has_ended`.
     """
@@ -86,7 +88,6 @@ class Explanation:
     reasons: tuple[Reason, ...]
     has_ended: bool
     following: Decision | None
-    waits: Waits
 
 
 def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Group:
@@ -97,13 +98,18 @@ def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Gro
     file = stored.file if several else None
     alone = names[0] if len(names) == 1 else None
     url = policy_url(stored.namespace, stored.name, cluster=alone, file=file)
-    group = Group(stored, names, url)
+    change = next(iter(windows.history(stored, 1)), None)
+    group = Group(stored, names, url, change)
     try:
         timetable = windows.evaluator.timetable(stored, group.cluster)
     except Problem as problem:
         # A policy that is wrong has a row, too: it opens nothing, and somebody has to look at it.
         return replace(group, problem=problem.detail)
-    return replace(group, timetable=timetable, decision=timeline.decide(timetable, now))
+    decision = timeline.decide(timetable, now)
+    waits = None
+    if not decision.open:
+        waits = windows.waiting.since(decision, windows.snapshot.commit)
+    return replace(group, timetable=timetable, decision=decision, waits=waits)
 
 
 def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
@@ -127,19 +133,13 @@ def explain(call: Call, group: Group) -> Explanation | None:
     decision, timetable = group.decision, group.timetable
     if decision is None or timetable is None:
         return None
-    rules, has_ended = decision.rules, False
-    if not rules and decision.since is not None:
-        rules, has_ended = timeline.decide(timetable, decision.since - _MINUTE).rules, True
-    windows = call.windows
-    following = None
-    if decision.until is not None:
+    rules, following = decision.rules, None
+    has_ended = not rules and decision.since is not None
+    if has_ended and decision.since:
+        rules = timeline.decide(timetable, decision.since - _MINUTE).rules
+    if decision.until:
         following = timeline.decide(timetable, decision.until)
-    return Explanation(
-        tuple(_reasons(call, group, rules)),
-        has_ended,
-        following,
-        windows.waiting.since(decision, windows.snapshot.commit),
-    )
+    return Explanation(tuple(_reasons(call, group, rules)), has_ended, following)
 
 
 def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]:

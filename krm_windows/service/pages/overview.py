@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
@@ -20,8 +20,6 @@ from krm_windows.service.pages import events, groups
 from krm_windows.service.pages.groups import Group
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.parameters import Continue
-from krm_windows.service.waiting import Waits
-from krm_windows.system.git_objects import Commit
 
 # A page that is read at a glance, and is here in a tenth of a second.
 _ROWS = 50
@@ -29,24 +27,6 @@ _ROWS = 50
 _MOST_LOOKED_AT = 2000
 _WEEK = 7
 router = routing.pages()
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Clusters that are alike, or one; the last `change` of their policy, and what `waits`."""
-
-    group: Group
-    change: Commit | None
-    waits: Waits | None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a page shows, and how many policies or clusters were looked at for it, of how many."""
-
-    groups: Sequence[Group]
-    after: int
-    count: int
 
 
 @router.get("/")
@@ -58,66 +38,56 @@ def show_overview(
     start: Continue = 0,
 ) -> Response:
     """Show what is open now."""
-    now, commit = call.windows.now(), call.windows.snapshot.commit
-    found = _searched(call, words, state, start, now) if words else _grouped(call, start, now)
-    shown = [each for each in found.groups if state in ("", each.state)]
+    now, snapshot = call.windows.now(), call.windows.snapshot
+    # Where the next page begins, if there is one.
+    found, following = (
+        _searched(call, words, state, start, now) if words else _grouped(call, start, now)
+    )
+    shown = [each for each in found if state in ("", each.state)]
     # What was looked for goes on to the next page.
     query = {name: text for name, text in {"q": words, "state": state}.items() if text}
-    turns = (each.decision.until for each in found.groups if each.decision)
     values = {
         "words": words,
         "state": state,
-        "rows": [_row(call, each) for each in shown],
-        "clusters": _counted(found.groups),
-        "found": found,
+        "rows": shown,
+        "policies": len(list(snapshot.every())),
+        "clusters": _counted(found),
         "start": start,
-        "following": found.after if found.after < found.count else None,
+        "following": following,
         "first_url": f"/?{urlencode(query)}",
-        "next_url": f"/?{urlencode({**query, 'continue': found.after})}",
+        "next_url": f"/?{urlencode({**query, 'continue': following})}",
         "picture": _picture(shown[:_ROWS], now),
         "links": [each.url for each in shown if each.timetable],
-        "live": events.address(commit, filter(None, turns)),
+        "live": events.address(snapshot.commit, found),
     }
     return page(call, "overview.html", values)
 
 
-def _grouped(call: Call, start: int, now: datetime) -> Found:
-    """Return the groups of the next policies."""
-    every = list(call.windows.snapshot.every())
+def _grouped(call: Call, start: int, now: datetime) -> tuple[list[Group], int | None]:
+    """Return the groups of the next policies, of each all."""
     found: list[Group] = []
-    after = start
-    # Whole policies, so that a page has all clusters of each.
-    for stored in every[start:]:
+    for number, stored in enumerate(call.windows.snapshot.every()):
         if len(found) >= groups.MOST:
-            break
-        after += 1
-        found += groups.every(call, stored, now)
-    return Found(groups.sort(found), after, len(every))
+            return groups.sort(found), number
+        if number >= start:
+            found += groups.every(call, stored, now)
+    return groups.sort(found), None
 
 
-def _searched(call: Call, words: str, state: str, start: int, now: datetime) -> Found:
+def _searched(
+    call: Call, words: str, state: str, start: int, now: datetime
+) -> tuple[list[Group], int | None]:
     """Return the next clusters, each alone, whose names have some words."""
-    # Names alone: what holds is worked out for the rows of this page.
-    places = list(call.windows.places(words))
     found: list[Group] = []
-    after = start
     # Rows are numbered by their names, so that a page is found again however hours move.
-    for stored, cluster in places[start : start + _MOST_LOOKED_AT]:
-        if len(found) == _ROWS:
-            break
-        after += 1
-        here = groups.of(call, stored, (cluster,) if cluster else (), now)
-        if state in ("", here.state):
-            found.append(here)
-    return Found(groups.sort(found), after, len(places))
-
-
-def _row(call: Call, group: Group) -> Row:
-    windows = call.windows
-    waits = None
-    if group.decision and not group.decision.open:
-        waits = windows.waiting.since(group.decision, windows.snapshot.commit)
-    return Row(group, next(iter(windows.history(group.stored, 1)), None), waits)
+    for number, (stored, cluster) in enumerate(call.windows.places(words)):
+        # A policy is read once its clusters are needed.
+        if len(found) == _ROWS or number == start + _MOST_LOOKED_AT:
+            return groups.sort(found), number
+        if number >= start:
+            here = groups.of(call, stored, (cluster,) if cluster else (), now)
+            found += [here] if state in ("", here.state) else []
+    return groups.sort(found), None
 
 
 def _counted(every: Iterable[Group]) -> Counter[str]:

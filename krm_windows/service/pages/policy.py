@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -58,9 +59,7 @@ def show_policy(
     if cluster is not None:
         every = [groups.of(call, stored, (cluster,), now)]
     rows = every[:_MOST_GROUPS]
-    explained = [groups.explain(call, each) for each in rows]
-    first = explained[0] if len(every) == 1 else None
-    waits = first.waits if first and not first.waits.decision.open else None
+    waits = every[0].waits if len(every) == 1 else None
     targets = None
     if waits is not None and check == "targets":
         targets = windows.waiting.targets(stored, cluster, waits)
@@ -76,11 +75,9 @@ def show_policy(
         "cluster": cluster,
         "clusters": clusters,
         "rows": rows,
-        "answers": list(zip(rows, explained, strict=True)),
+        "explain": partial(groups.explain, call),
         "further": len(every) - len(rows),
-        "live": events.address(
-            commit, (each.decision.until for each in rows if each.decision and each.decision.until)
-        ),
+        "live": events.address(commit, rows),
         "waits": waits,
         "targets": targets,
         "history": history,

@@ -122,6 +122,24 @@ def test_a_port_that_another_program_has(
     assert f"cannot listen at {LOCAL}, port {port}: Address" in capsys.readouterr().err
 
 
+def test_it_stops_though_a_page_is_followed(repository: Path) -> None:
+    with ExitStack() as stack:
+        port, process = stack.enter_context(served("--repo", str(repository)))
+        connection = http.client.HTTPConnection(LOCAL, port, timeout=20)
+        stack.callback(connection.close)
+        connection.request("GET", "/readyz")
+        commit = json.loads(connection.getresponse().read())["commit"]
+        connection.request("GET", f"/ui/events?commit={commit}")
+        stream = connection.getresponse()
+        assert stream.readline() == b"retry: 5000\n"
+        began = time.monotonic()
+        process.terminate()
+        assert b"changed" not in stream.read()
+        process.wait(20)
+        # At once, and not after the seconds that answers get to be complete.
+        assert time.monotonic() - began < 8
+
+
 @pytest.mark.slow
 def test_sign_ins_that_never_end_keep_nobody_out(repository: Path) -> None:
     begun = b"POST /ui/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n"

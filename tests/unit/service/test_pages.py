@@ -277,6 +277,36 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert "overrides" not in policy(git)["clusters"]["south"]
 
 
+AUDIT = "overrides: {audit: {state: Closed, ends: 2026-11-23T12:00, reason: Why, %s}}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "cluster", "said"),
+    [
+        ("", "north", "Open by the window week (Mon 08:00 to Thu 17:00)"),
+        ("", "south", "when the window week (Wed 08:00 to Thu 17:00) ended"),
+        (AUDIT % "requestedBy: Grace, ticket: OPS-7", "north", "Requested by Grace (OPS-7)"),
+        (AUDIT % "ticket: OPS-7", "north", "Closed by the override audit (until 2026-11-23 12"),
+        ("state: Closed", "north", "Closed by hand"),
+        ("freezes: {now: {starts: 2026-11-23, duration: 2d, reason: Why}}", "north", "now (2026-"),
+    ],
+)
+def test_it_is_said_why_and_by_whom(
+    spec: str, cluster: str, said: str, serve: Serve, git: Git
+) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    if spec:
+        rewrite(client, git, "  clusters:\n", f"  {spec}\n  clusters:\n")
+    # It says other things than that rule, and so is another's.
+    git("config", "user.name", "Mallory")
+    rewrite(client, git, "apps]", "apps, more]")
+    rewrite(client, git, "opens: Tue", "opens: Wed")
+    text = get(client, f"{PAGE}?cluster={cluster}").text
+    assert said in text
+    by = "Mallory" if cluster == "south" else "Operator"
+    assert re.search(f"by {by}, ", text.partition("This is what Git says.")[0])
+
+
 def test_only_an_override_that_holds_now_is_shown_as_open(serve: Serve, git: Git) -> None:
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
     days = {"past": (21, 22), "present": (22, 24), "future": (25, 26)}
@@ -532,9 +562,9 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
     assert "1 policy, 151 clusters" in first.text
     assert "120 clusters like plant-0" in first.text
     first = get(client, "/?q=week")
-    assert "1 to 50 of 151" in first.text
+    assert "50 clusters, and more on the next page" in first.text
     following = next(link for link in first.links if "continue=" in link)
-    assert "51 to 100 of 151" in get(client, following).text
+    assert "50 clusters from number 51 on, and more" in get(client, following).text
     assert f"{PAGE}?cluster=plant-77" in get(client, "/?q=plant-77").links
     assert "No policies found" in get(client, "/?state=unknown&q=plant").text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
