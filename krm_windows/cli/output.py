@@ -30,6 +30,8 @@ with suppress(ImportError):
 
 # For one call of `main`, as the streams are: tests make many in one process.
 _quiet = ContextVar("quiet", default=False)
+# What is drawn on the terminal while a command is at work.
+_drawn: list[Live] = []
 
 
 def keep_quiet(*, quiet: bool) -> None:
@@ -177,7 +179,18 @@ def status(command: str) -> Iterator[None]:
         redirect_stderr=False,
     )
     with drawn, streams.before_each(drawn.stop):
-        yield
+        _drawn.append(drawn)
+        try:
+            yield
+        finally:
+            _drawn.remove(drawn)
+
+
+def working(words: str) -> None:
+    """Say on a terminal what takes a while, in place of the command's name."""
+    for drawn in _drawn:
+        if drawn.is_started:
+            drawn.update(Spinner("dots", escape.line(words)), refresh=True)
 
 
 def _painted(stream: TextIO, text: Text) -> None:

@@ -16,7 +16,7 @@ from krm_windows import rules
 from krm_windows.checks import repository
 from krm_windows.checks.report import Report
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import builds, inputs, rendered, times
+from krm_windows.cli import builds, inputs, output, rendered, times
 from krm_windows.flux import Hints, Survey, cluster_directories, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.plurals import counted, some
@@ -63,6 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def report(arguments: argparse.Namespace) -> Report:
     """Return the findings on a repository."""
     inputs.check_directory(arguments.repo)
+    output.working(f"check: looking through {arguments.repo}")
     tree = Checkout.at(Path(arguments.repo))
     builds.check_sources(tree, arguments.source)
     with ExitStack() as stack:

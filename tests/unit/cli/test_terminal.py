@@ -191,3 +191,10 @@ def test_a_piped_calendar_is_as_wide_as_was_asked_for(
     monkeypatch.setenv("COLUMNS", "70")
     assert 60 < widest() <= 70
     assert widest("--width", "101") == 101
+
+
+def test_a_check_says_what_it_looks_through(repository: Path) -> None:
+    """At once, as a large directory takes a minute."""
+    (repository / "clusters/north").mkdir(parents=True)
+    _, shown = at_terminal(["check", "--repo", "."])
+    assert "check: looking through ." in shown
