@@ -18,7 +18,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-orchestrators test-browser test-all coverage mutants fuzz e2e cluster-up cluster-down check \
-	format weight generate bench bench-cluster image image-server dist requirements renew-images audit site clean
+	format weight generate screenshots bench bench-cluster image image-server dist requirements renew-images audit site clean
 
 help:
 	@echo 'make demo      show the coming week of examples/no-deploy-friday, and build it'
@@ -34,6 +34,7 @@ help:
 	@echo 'make format    format the sources'
 	@echo 'make weight    lower the rows of pyproject.toml to what each room weighs, and print that'
 	@echo 'make generate  write schema, definition, field reference and expected results again'
+	@echo 'make screenshots  photograph the pages of serve for docs/, with Chromium'
 	@echo 'make bench     time and memory, beside a Go function (BENCH=function: only that)'
 	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, as in make e2e'
 	@echo 'make image     the container image, with podman or docker'
@@ -154,6 +155,9 @@ generate: $(READY)
 	@$(BIN)/python tests/commands_page.py --write
 	@$(SUPPLY).licences
 	@$(BIN)/python .ci/checks/weight.py
+
+screenshots: $(READY)
+	@PYTHONPATH=tests $(BIN)/python tests/screenshots.py
 
 bench: $(READY)
 	@$(BIN)/python bench/bench.py $(BENCH)
