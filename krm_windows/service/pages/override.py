@@ -15,6 +15,7 @@ from krm_windows.edit.overrides import OverrideRequest, PastError
 from krm_windows.edit.patches import rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
+from krm_windows.preview.clock import shown
 from krm_windows.service import models, routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, OverridePolicy, ReadPolicy
 from krm_windows.service.pages import forms, scope
@@ -186,6 +187,23 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
         if ended <= begun:
             than = "the beginning" if request.starts else "now"
             form.add(ends, f"The end must be later than {than}.")
+        elif request.state == "open":
+            _check_closed(form, call, begun, ended)
+
+
+def _check_closed(form: Form, call: Call, begun: datetime, ended: datetime) -> None:
+    """Say where it would stay closed all the time, as an override that closes wins."""
+    for place in form.where.places:
+        # In a policy with errors they are not known; its form says so.
+        with suppress(InputError):
+            for each in overrides.listed(call.stored().config, call.windows.now(), place):
+                is_there = place is not None or each.cluster is None
+                holds = (each.begins or begun) <= begun and ended <= each.ends
+                if each.state == "Closed" and is_there and holds:
+                    until = shown(each.ends, each.zone)
+                    form.add(
+                        "state", f"{each.reason!r} keeps it closed until {until}: end that first."
+                    )
 
 
 def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datetime) -> KubeObject:

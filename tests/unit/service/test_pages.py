@@ -384,6 +384,15 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     assert git("log", "-1", "--format=%s").strip() == "Longer"
 
 
+def test_what_closes_all_the_time_is_to_be_ended_first(client: Client) -> None:
+    assert ask(client, "", state="closed").status == 303
+    page = ask(client, "", **{**SOUTH, "for": "30m"})
+    assert "#state" in page.links
+    assert "keeps it closed until" in page.text
+    # Longer than that, it opens.
+    assert ask(client, "", **{**SOUTH, "for": "4h"}).status == 303
+
+
 def test_an_override_that_could_not_win_is_not_offered(client: Client, git: Git) -> None:
     rewrite(client, git, "  clusters:\n", "  state: Closed\n  clusters:\n")
     assert f"{PAGE}/override" not in get(client, PAGE).links
