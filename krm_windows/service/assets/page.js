@@ -33,6 +33,15 @@ document.querySelectorAll("[data-filter]").forEach((sought) => {
   });
 });
 
+document.querySelectorAll("[data-tick]").forEach((button) => {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const boxes = document.getElementById(button.dataset.tick).querySelectorAll("label:not([hidden]) input");
+    boxes.forEach((box) => { box.checked = true; });
+    button.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+});
+
 document.querySelectorAll("form[data-live]").forEach((form) => {
   const status = document.getElementById("preview-status");
   const address = form.querySelector("[data-preview]").formAction;

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -49,8 +50,10 @@ _Window = Annotated[str, Query()]
 
 
 @router.get(_WINDOW)
-def show_window_form(call: WriteCluster, window: _Window = "") -> Response:
-    """Show the form with the window as it is."""
+def show_window_form(
+    call: WriteCluster, window: _Window = "", alike: Annotated[str, Query()] = ""
+) -> Response:
+    """Show the form with the window as it is, for a cluster or also for those `alike`."""
     stored, where = call.stored(), scope.offered(call)
     spec = stored.config.get("spec")
     texts = _texts(spec, call.cluster, window)
@@ -60,6 +63,8 @@ def show_window_form(call: WriteCluster, window: _Window = "") -> Response:
     # Without a name it is the form of a window that is not there yet.
     if window and not any(texts.values()):
         raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
+    if alike:
+        where = replace(where, chosen=_alike(spec, where, window))
     known = {"reason": "", "name": window, "etag": entity_tag(stored)}
     known["remove"] = "yes" if window and is_gone else ""
     return _page(call, Form({**known, **_begun(texts)}, where=where), window)
@@ -176,6 +181,16 @@ def _without_own(spec: Value, clusters: Iterable[str], window: str) -> dict[str,
             # No empty map is left behind.
             patch[cluster] = {"windows": {window: None} if len(own) > 1 else None}
     return {"clusters": patch} if patch else {}
+
+
+def _alike(spec: Value, where: scope.Where, window: str) -> tuple[str, ...]:
+    """Return the clusters that have the same of a window as those that are chosen."""
+
+    def own(cluster: str) -> Value:
+        return _at(_at(_at(_at(spec, "clusters"), cluster), "windows"), window)
+
+    same = [own(cluster) for cluster in where.chosen]
+    return tuple(cluster for cluster in where.clusters if own(cluster) in same)
 
 
 def _begun(texts: Mapping[str, str]) -> dict[str, str]:

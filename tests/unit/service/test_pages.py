@@ -163,7 +163,12 @@ def test_a_change_is_for_all_clusters_or_for_those_that_are_ticked(
         "north": {"windows": found},
         "south": {"windows": {"week": {"opens": "Tue 08:00"}, **found}},
     }
-    assert "nights on north, south" in get(client, PAGE).text
+    page = get(client, PAGE)
+    assert "nights on north, south" in page.text
+    [link] = [link for link in page.links if "alike=" in link]
+    assert {"scope": "some", "on:north": "yes", "on:south": "yes"}.items() <= get(
+        client, link
+    ).fields.items()
     assert "week changed for south" in get(client, f"{PAGE}?cluster=south").text
     # As it is shown, and nothing else, becomes what each of them has.
     form = get(client, WINDOW)
