@@ -14,6 +14,7 @@ from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
 from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form
+from krm_windows.service.pages.spans import Lack
 from krm_windows.service.writing import Order, entity_tag
 
 _HOLIDAYS = "/ui/policies/{namespace}/{name}/holidays"
@@ -48,10 +49,12 @@ def freeze_holidays(call: WriteCluster, fields: Fields) -> Response:
 
 def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     where = scope.sent(call, sent)
-    form = Form({"country": "", "region": "", **sent}, action, "freezes", where=where)
+    texts = {name: sent.get(name, "") for name in ("country", "region")}
+    form = Form(texts, action, "freezes", where=where)
     chosen = [each for each in _offered(call, form) if _key(each) in sent]
+    texts |= {_key(each): "yes" for each in chosen}
     if not chosen:
-        form.add("days", "Choose at least one day.")
+        form.lacks(Lack("days", "Choose at least one day."))
 
     def part(config: KubeObject, cluster: str | None) -> Value:
         there = rules_on(config, "freezes", cluster)
@@ -73,7 +76,7 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
         saved = form.save(call, change, order)
         if saved is not None:
             return saved
-    if not form.fails:
+    if not form.fails and not form.is_incomplete:
         form.preview(call, change, order)
     return _page(call, form)
 

@@ -159,6 +159,9 @@ def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, gi
     fields = {**page.fields, "2026-12-24/2027-01-01": "yes", "2027-01-06/2027-01-06": "yes"}
     fields |= {"scope": "some", "on:north": "yes"}
     assert send(client, f"{PAGE}/holidays", {**page.fields, "scope": "some"}).status == 422
+    # While somebody chooses, nothing is an error yet.
+    for missing in ({**page.fields, "scope": "some"}, {**fields, "scope": ""}):
+        assert send(client, f"{PAGE}/holidays/preview", missing).status == 200
     assert "Closes" in send(client, f"{PAGE}/holidays/preview", fields).text
     assert send(client, f"{PAGE}/holidays", fields).status == 303
     assert "freezes" not in spec(git)
