@@ -382,6 +382,7 @@ def pages(served: Served) -> Iterator[str]:
         "window with errors": f"{WRONG_PAGE}/window?window={quote(IMAGE)}",
         "window": f"{PAGE}/window?window=week",
         "new window": f"{PAGE}/window",
+        "hours": f"{PAGE}/hours",
         "override": f"{PAGE}/override",
         "freeze": f"{PAGE}/freeze?freeze=year-end",
         "freeze in words": f"{PAGE}/freeze?as=text",

@@ -7,6 +7,7 @@ from krm_windows.service.pages import (
     freeze,
     history,
     holidays,
+    hours,
     month,
     override,
     overview,
@@ -18,6 +19,6 @@ from krm_windows.service.pages import (
 
 _PAGES = (
     *(overview, policy, history, window, freeze, holidays, override, subscribe),
-    *(month, events, sessions),
+    *(hours, month, events, sessions),
 )
 ROUTES = list(chain.from_iterable(each.router.routes for each in _PAGES))

@@ -177,6 +177,33 @@ def test_a_change_is_for_all_clusters_or_for_those_that_are_ticked(
     assert "week" not in policy(git)["clusters"]["north"]["windows"]
 
 
+def test_the_clock_and_what_holds_outside_of_windows_are_set(client: Client, git: Git) -> None:
+    target = f"{PAGE}/hours"
+    form = get(client, target)
+    assert {"timeZone": "Europe/Berlin", "state": "Scheduled"}.items() <= form.fields.items()
+    for changed, said in (
+        ({"timeZone": "Europe/Berln"}, "Choose a time zone"),
+        ({"outsideWindows": "Open"}, "for policies that have no windows"),
+        ({"reason": ""}, "Give a reason"),
+        ({}, "nothing to save"),
+    ):
+        page = send(client, target, {**form.fields, "reason": "Why", **changed})
+        assert (page.status, said in page.text) == (422, True), changed
+    # What was meant is a button, which saves nothing yet.
+    wrong = {**form.fields, "timeZone": "Europe/Berln", "reason": "Why"}
+    [use] = [
+        found["value"]
+        for _, found in send(client, target, wrong).tags
+        if found.get("name") == "use"
+    ]
+    assert send(client, target, {**wrong, "use": use}).fields["timeZone"] == "Europe/Berlin"
+    assert count(git) == 1
+    held = {"state": "Closed", "scope": "some", "on:north": "yes", "reason": "Broken"}
+    assert send(client, target, {**form.fields, **held}).status == 303
+    assert policy(git)["clusters"]["north"] == {"state": "Closed"}
+    assert send(client, target, {**form.fields, **held, "state": "Open"}).status == 409
+
+
 def test_the_style_of_the_calendar_is_no_style_of_the_pages() -> None:
     """Pages load both sheets: a class that one of them styles is not another thing in the other."""
     sheets = ("preview/assets/calendar.css", "service/assets/page.css")
