@@ -316,7 +316,7 @@ AUDIT = "overrides: {audit: {state: Closed, ends: 2026-11-23T12:00, reason: Why,
     ("spec", "cluster", "said"),
     [
         ("", "north", "Open by the window week (Mon 08:00 to Thu 17:00)"),
-        ("", "south", "when the window week (Wed 08:00 to Thu 17:00) ended"),
+        ("", "south", "at the end of the window week (Wed 08:00 to Thu 17:00)"),
         (AUDIT % "requestedBy: Grace, ticket: OPS-7", "north", "Requested by Grace (OPS-7)"),
         (AUDIT % "ticket: OPS-7", "north", "Closed by the override audit (until 2026-11-23 12"),
         ("state: Closed", "north", "Closed by hand"),
