@@ -46,16 +46,25 @@ _Freeze = Annotated[str, Query()]
 
 @router.get(_FREEZE)
 def show_freeze_form(
-    call: WriteCluster, freeze: _Freeze = "", in_words: Annotated[str, Query(alias="as")] = ""
+    call: WriteCluster,
+    freeze: _Freeze = "",
+    in_words: Annotated[str, Query(alias="as")] = "",
+    alike: Annotated[str, Query()] = "",
 ) -> Response:
-    """Show the form with the freeze as it is: by dates, or as it is written."""
+    """Show the form with the freeze as it is: by dates, or as it is written.
+
+    It is for a cluster, or also for those `alike`.
+    """
     texts = _texts(call.stored().config, call.cluster, freeze)
     # Without a name it is the form of a freeze that is not there yet.
     if freeze and not any(texts.values()):
         raise _absent(call, freeze)
     texts |= {_was(name): text for name, text in texts.items()}
     picked = {} if in_words else _picked(texts)
-    return _page(call, Form({**texts, **picked}, where=scope.offered(call)), freeze)
+    where = scope.offered(call)
+    if alike:
+        where = where.alike(call.stored().config, "freezes", freeze)
+    return _page(call, Form({**texts, **picked}, where=where), freeze)
 
 
 # Apart from saving: it changes nothing, so that no line of the log says it did.

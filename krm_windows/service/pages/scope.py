@@ -5,7 +5,7 @@ would count.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from krm_windows.edit.patches import patched, patched_clusters
 from krm_windows.krm import KubeObject, Value
@@ -40,6 +40,13 @@ class Where:
     def places(self) -> tuple[str | None, ...]:
         """Where the policy is changed: None is what it says for all clusters."""
         return self.chosen if self.kind == SOME else (None,)
+
+    def alike(self, config: KubeObject, field: str, name: str) -> "Where":
+        """Return this with all clusters that have the same of a rule as those that are chosen."""
+        place = ("spec", "clusters")
+        own = {each: config.get(*place, each, field, name) for each in self.clusters}
+        same = [own.get(each) for each in self.chosen]
+        return replace(self, chosen=tuple(each for each, rule in own.items() if rule in same))
 
     def applied(self, config: KubeObject, part: Part) -> KubeObject:
         """Return a policy with a part of its `spec` changed at all these places."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -64,7 +63,7 @@ def show_window_form(
     if window and not any(texts.values()):
         raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
     if alike:
-        where = replace(where, chosen=_alike(spec, where, window))
+        where = where.alike(stored.config, "windows", window)
     known = {"reason": "", "name": window, "etag": entity_tag(stored)}
     known["remove"] = "yes" if window and is_gone else ""
     return _page(call, Form({**known, **_begun(texts)}, where=where), window)
@@ -181,16 +180,6 @@ def _without_own(spec: Value, clusters: Iterable[str], window: str) -> dict[str,
             # No empty map is left behind.
             patch[cluster] = {"windows": {window: None} if len(own) > 1 else None}
     return {"clusters": patch} if patch else {}
-
-
-def _alike(spec: Value, where: scope.Where, window: str) -> tuple[str, ...]:
-    """Return the clusters that have the same of a window as those that are chosen."""
-
-    def own(cluster: str) -> Value:
-        return _at(_at(_at(_at(spec, "clusters"), cluster), "windows"), window)
-
-    same = [own(cluster) for cluster in where.chosen]
-    return tuple(cluster for cluster in where.clusters if own(cluster) in same)
 
 
 def _begun(texts: Mapping[str, str]) -> dict[str, str]:

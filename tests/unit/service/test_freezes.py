@@ -175,7 +175,15 @@ def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, gi
     }
     subject = git("log", "-1", "--format=%s").strip()
     assert subject == "Freeze Christmas to New Year, Epiphany"
+    # On both clusters it is changed at once.
+    assert send(client, f"{PAGE}/holidays", {**fields, "on:south": "yes"}).status == 303
+    link = next(link for link in get(client, PAGE).links if "epiphany" in link)
+    fields_of_both = {**get(client, link).fields, "to": "2027-01-07", "why": "A bridge"}
+    assert send(client, link.removesuffix("&alike=yes"), fields_of_both).status == 303
+    ends = [each["freezes"]["epiphany-2027"]["ends"] for each in spec(git)["clusters"].values()]
+    assert ends == ["2027-01-07", "2027-01-07"]
     # A second time it is there already.
+    fields.pop("2027-01-06/2027-01-06")
     assert "nothing to save" in send(client, f"{PAGE}/holidays", fields).text
 
 
