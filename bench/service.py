@@ -168,6 +168,10 @@ def reads(tree: Path) -> None:
         ask(service, lambda: "/policies?limit=1", 1)
         seconds = time.perf_counter() - began
         print(f"{POLICIES} policies of {CLUSTERS} clusters: up after {seconds:.1f} s", flush=True)
+        for name in ("first page", "first page again"):
+            began = time.perf_counter()
+            ask(service, lambda: "/", 1)
+            print(f"{name}: {time.perf_counter() - began:.2f} s", flush=True)
         warm(service, hot)
         middle = rates(asked, empty, service)
     for name, rate in middle.items():

@@ -133,7 +133,9 @@ class Served:
         raise AssertionError(name)
 
     def wait(self, selector: str, text: str) -> None:
-        WebDriverWait(self.browser, PATIENCE).until(lambda _: text in self.find(selector).text)
+        # Between that it is found and read, a newer one may be in its place.
+        waiting = WebDriverWait(self.browser, PATIENCE, ignored_exceptions=[WebDriverException])
+        waiting.until(lambda _: text in self.find(selector).text)
 
     @property
     def text(self) -> str:
@@ -312,12 +314,17 @@ def test_a_page_follows_what_is_changed_elsewhere(served: Served) -> None:
     served.wait("main [role=status]", "1 cluster: 1 open")
     served.open(f"{PAGE}?cluster=south")
     assert served.find(".verdict").text == "Open until Mon 07:00"
+    served.find("#in-words summary").click()
+    is_open = served.find("#in-words").get_attribute("open")
     served.browser.execute_script("window.loaded = 'once'")
     # An instant passes at which something turns: nobody has changed anything.
     served.windows.time = MONDAY - timedelta(hours=2)
     served.wait(".verdict", "Closed until Mon 22:00")
     assert served.browser.execute_script("return window.loaded") == "once"
     assert served.news == "Now: Closed until Mon 22:00"
+    # As somebody left it.
+    assert served.find("#in-words").get_attribute("open") == is_open
+    assert served.browser.switch_to.active_element == served.find("#in-words summary")
     assert served.browser.execute_script("return window.stolen") is None
     assert served.errors == []
 
