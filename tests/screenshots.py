@@ -118,7 +118,8 @@ def photograph(
         browser.get(address)
     clip = {"x": 0, "y": 0, "width": 1200, "height": height, "scale": 1}
     taken = browser.execute_cdp_cmd(
-        "Page.captureScreenshot", {"format": "webp", "quality": 80, "clip": clip}
+        "Page.captureScreenshot",
+        {"format": "webp", "quality": 80, "captureBeyondViewport": True, "clip": clip},
     )
     (PICTURES / f"page-{name}.webp").write_bytes(base64.b64decode(taken["data"]))
 
