@@ -63,8 +63,8 @@ BARS = [
     ("10T00:00", "11T00:00", ("00\N{EN DASH}24", "w")),
     ("10T08:00", "13T00:00", ("Wed 08\N{EN DASH}Fri 24", "w")),
     # Beyond these days it has no hours that they could show.
-    ("08T08:00", "11T17:00", ("\N{EN DASH}Thu 17", "w")),
-    ("10T08:00", "17T17:00", ("Wed 08\N{EN DASH}", "w")),
+    ("08T08:00", "11T17:00", ("until Thu 17", "w")),
+    ("10T08:00", "17T17:00", ("from Wed 08", "w")),
     ("08T08:00", "17T17:00", ("w",)),
 ]
 
