@@ -461,8 +461,8 @@ def test_file_names_that_are_no_text(run: Run) -> None:
 def test_a_traceback_is_harmless_too(tmp_path: Path) -> None:
     """`--debug` shows where a failure was; the words of the exception may be anybody's."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import krm_windows.cli.inputs as i\n"
-        f"def policy(_): raise ZeroDivisionError({ALL!r})\ni.policy = policy\n"
+        "import krm_windows.cli.explain as e\n"
+        f"def run(_): raise ZeroDivisionError({ALL!r})\ne.run = run\n"
     )
     answer = program("", "--debug", "explain", "policy.yaml", PYTHONPATH=str(tmp_path))
     assert answer.code == ExitCode.FAILURE

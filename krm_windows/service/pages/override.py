@@ -221,7 +221,9 @@ def _page(call: Call, form: Form) -> Response:
     zone = overrides.zone_of_ends(config, None).key
     clock = f"Times are in {zone}."
     if len(clocks.of_clusters(config)) > 1:
-        clock = f"Times are on the clock of each cluster that you choose; of all, in {zone}."
+        chosen = form.where.chosen
+        own = f" ({chosen[0]}: {clocks.zone(config, chosen[0]).key})" if len(chosen) == 1 else ""
+        clock = f"Times are on the clock of each cluster that you choose{own}; of all, in {zone}."
     state = "Scheduled"
     # A policy with errors may be closed by hand, and an override of it is written all the same.
     with suppress(Problem):

@@ -7,6 +7,7 @@ import re
 import struct
 import sys
 import termios
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -54,6 +55,7 @@ def at_terminal(arguments: Sequence[str], *answers: str) -> tuple[int, str]:
         while part := os.read(terminal, 4096):
             shown += part.decode()
             if left and shown.endswith(": "):
+                _await_question(child)
                 os.write(terminal, left.pop(0).encode())
     except OSError:  # Linux: the other side is closed
         pass
@@ -63,6 +65,12 @@ def at_terminal(arguments: Sequence[str], *answers: str) -> tuple[int, str]:
     # Without colours, and what draws.
     plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", shown).replace("\r\n", "\n")
     return os.waitstatus_to_exitcode(status), plain
+
+
+def _await_question(child: int) -> None:
+    """Wait until a process sleeps: Python's readline loses a signal of just before (bpo-23735)."""
+    while Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "R":
+        time.sleep(0.01)
 
 
 def test_an_override_asks_what_is_missing(repository: Path) -> None:
