@@ -16,6 +16,10 @@ import pytest
 from hypothesis import settings
 
 gc.disable()  # until everything is collected
+# How wide somebody wants what a program writes into a pipe: GNU Readline, which pytest loads, sets
+# it behind the back of Python.
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 settings.load_profile(effort.QUICK)  # `--hypothesis-profile full` takes its place
 
 ROOT = Path(__file__).resolve().parent.parent
