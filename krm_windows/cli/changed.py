@@ -102,7 +102,8 @@ def run(
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = WriteOutcome()
         said = proposal.spoken_turns if urgent else ""
-        hours = made.heading + _hours(proposal, is_for_all=arguments.cluster is None) + said
+        heading = "" if failed else made.heading
+        hours = heading + _hours(proposal, is_for_all=arguments.cluster is None) + said
         asks = made.confirm is not None and not failed and not arguments.dry_run
         if made.confirm is not None and asks:
             output.log_results(_located(arguments, proposal, written))

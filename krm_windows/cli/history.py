@@ -5,7 +5,7 @@ import os
 from itertools import chain
 from pathlib import Path
 
-from krm_windows.cli import inputs, output, periods, times
+from krm_windows.cli import inputs, output, periods, policies, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import pages, records
@@ -14,6 +14,7 @@ from krm_windows.history.revisions import Versions
 from krm_windows.krm import InputError
 from krm_windows.plurals import some
 from krm_windows.system import git_history
+from krm_windows.system.checkout import Checkout
 from krm_windows.system.git_history import History
 
 FORMATS = ("text", "json", "html")
@@ -26,7 +27,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policy",
         metavar="POLICY",
-        help="the file of a WindowPolicy in the repository, which may have been deleted since",
+        help="the file of a WindowPolicy in the repository, which may have been deleted since, or "
+        "the name of one that is there",
     )
     periods.options(parser)
     periods.add_period(parser, default="90d")
@@ -53,10 +55,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _path(history: History, given: str) -> str:
-    """Return the path of a file from the top of the repository.
+    """Return the path of a file from the top of the repository, which may be given by name.
 
     What is not there is a path from the directory of the repository that was named.
     """
+    if not (Path(given).is_file() or (history.directory / given).is_file()):
+        every = policies.every(Checkout.at(history.top))
+        called = [each.path for each in every if given in (each.config.name, each.title)]
+        if len(called) == 1:
+            return called[0]
+        if called:
+            listed = some(called, _NAMED)
+            raise InputError(f"several policies are called {given}: give one of {listed}")
     # `..` and `windows/` are directories wherever they are.
     if not given or Path(given).is_dir() or given.endswith(("/", "..")):
         raise InputError(f"{given!r}: is not the path of a file")

@@ -4,7 +4,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -83,13 +83,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     asks = arguments.output == "text" and output.can_ask()
     if arguments.state is None and not others and not asks:
         raise UsageError("give `open` or `closed`, or --list, --end NAME or --prune")
-    choose = partial(questions.choose, "Which policy") if asks else None
-    arguments.policy = policies.file(arguments.policy, choose)
+    choose = partial(questions.choose, "Which policy", default="") if asks else None
     if arguments.list:
-        return _list(arguments, now)
+        return _list(arguments, choose, now)
+    arguments.policy = policies.file(arguments.policy, choose)
     name = arguments.end
     confirm, heading = None, ""
     if name is not None:
+        arguments.cluster = arguments.cluster or _only_place(arguments.policy, name)
         change = partial(overrides.ended, name=name, cluster=arguments.cluster)
         arguments.reason = arguments.reason or f"End override {name}"
     elif arguments.prune:
@@ -170,13 +171,44 @@ def _end(given: str | timedelta, now: datetime, zone: ZoneInfo) -> datetime:
     return ends
 
 
-def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
+def _only_place(policy: str, name: str) -> str | None:
+    """Return the cluster where alone a policy has an override; None where that is not so."""
+    places = overrides.holders(inputs.policy(policy), name)
+    return places[0] if len(places) == 1 else None
+
+
+def _list(
+    arguments: argparse.Namespace, choose: Callable[[Sequence[str]], str] | None, now: datetime
+) -> ExitCode:
+    # A program expects the list of one policy.
+    if arguments.policy is None and arguments.output == "text":
+        return _list_all(now)
+    arguments.policy = policies.file(arguments.policy, choose)
     found = overrides.listed(inputs.policy(arguments.policy), now)
     if arguments.output == "json":
         output.show_json([each.record() for each in found])
     else:
         output.show_words("".join(_lines(found)))
     return ExitCode.FINE
+
+
+def _list_all(now: datetime) -> ExitCode:
+    """List the overrides of every policy of the repository, under its name."""
+    tree = policies.here()
+    every = [] if tree is None else list(policies.every(tree))
+    if not every:
+        policies.file(None)
+    failed = False
+    for each in every:
+        try:
+            lines = _lines(overrides.listed(each.config, now))
+        except InputError as error:
+            output.log(f"{each.file}: {error}")
+            failed = True
+            continue
+        shown = "".join(f"  {line}" for line in lines)
+        output.show_words(f"{escape.line(f'{each.title} ({each.file})')}\n{shown}")
+    return ExitCode.of(failed=failed)
 
 
 def _lines(found: Sequence[ListedOverride]) -> Iterator[str]:

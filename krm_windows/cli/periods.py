@@ -26,9 +26,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options that say where the commits are."""
     parser.add_argument(
         "--repo",
-        required=True,
+        default=".",
         metavar="DIR",
-        help="a clone of the repository, or a directory in it",
+        help="a clone of the repository, or a directory in it (default: %(default)s)",
     )
     parser.add_argument(
         "--ref",

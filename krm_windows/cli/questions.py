@@ -10,6 +10,7 @@ from krm_windows.krm import InputError
 _Answer = TypeVar("_Answer")
 # So many choices are listed; of more, others can be typed.
 _MOST = 20
+_STOPPED = "stopped: nothing was changed"
 
 
 def ask(question: str, read: Callable[[str], _Answer], default: str = "") -> _Answer:
@@ -21,14 +22,19 @@ def ask(question: str, read: Callable[[str], _Answer], default: str = "") -> _An
     while True:
         try:
             return read(output.ask(prompt) or default)
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
             output.log_list([""])
-            raise UsageError("stopped: nothing was changed") from None
+            raise UsageError(_STOPPED) from None
+        # Ctrl-C, or SIGTERM: the command ends with the code that it always has then.
+        except KeyboardInterrupt:
+            output.log_list([""])
+            output.log(_STOPPED)
+            raise
         except InputError as error:
             output.log(str(error))
 
 
-def choose(question: str, names: Sequence[str]) -> str:
+def choose(question: str, names: Sequence[str], default: str = "1") -> str:
     """Return one of some names; the answer is its number, or what only it contains."""
     listed = {str(number): name for number, name in enumerate(names[:_MOST], 1)}
     output.log_list(f"{number:>3}  {name}" for number, name in listed.items())
@@ -37,13 +43,14 @@ def choose(question: str, names: Sequence[str]) -> str:
         wanted = listed.get(answer, answer)
         found = [name for name in names if wanted in name]
         if wanted not in names and len(found) != 1:
-            raise InputError(f"{answer!r}: {len(found)} of {len(names)} are called so")
+            which = f"{len(found)} of these" if found else "none of these"
+            raise InputError(f"{answer!r} is {which}: give a number, or a part of one name alone")
         return wanted if wanted in names else found[0]
 
-    return ask(question, read, "1")
+    return ask(question, read, default)
 
 
 def confirm(question: str) -> None:
     """Return where the answer is yes; raises UsageError where it is not."""
     if not ask(f"{question}, y or n", lambda answer: answer.lower() in ("y", "yes"), "n"):
-        raise UsageError("stopped: nothing was changed")
+        raise UsageError(_STOPPED)

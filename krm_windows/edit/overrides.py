@@ -12,6 +12,7 @@ from krm_windows.edit.patches import AbsentError, check_cluster
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
+from krm_windows.plurals import some
 from krm_windows.policy import moments, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import WindowPolicy
@@ -126,7 +127,7 @@ def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObje
     check_cluster(config, request.cluster)
     path = (*_place(request.cluster), name)
     if config.get(*path) is not None:
-        raise InputError(f"override {name!r} already exists: use another --name, or --end it")
+        raise InputError(f"override {name!r} already exists: give another name, or end it")
     changed = config.as_read()
     changed.set(found, *path)
     return changed
@@ -150,7 +151,7 @@ def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[st
     first = max(at, begins) if isinstance(begins, datetime) else at
     ends: datetime | str = until(first, request.length) if request.length else ""
     if request.until is not None:
-        ends = _read(request.until, first, zone, Role.END)
+        ends = _read(request.until, first, zone, Role.END, today=at)
     last = until(at, request.longest) if request.longest else None
     if isinstance(ends, datetime) and last is not None and ends > last:
         raise InputError(
@@ -170,19 +171,28 @@ def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[st
     return found
 
 
-def _read(text: str, at: datetime, zone: ZoneInfo, role: Role) -> datetime | str:
+def _read(
+    text: str, at: datetime, zone: ZoneInfo, role: Role, today: datetime | None = None
+) -> datetime | str:
     """Return an instant, or a text that is none: a policy with it is refused, which says why."""
     try:
-        return moment(text, at, zone, role)
+        return moment(text, at, zone, role, today)
     except RefusedError:
         return text
 
 
-def moment(text: str, at: datetime, zone: ZoneInfo, role: Role = Role.END) -> datetime:
+def moment(
+    text: str,
+    at: datetime,
+    zone: ZoneInfo,
+    role: Role = Role.END,
+    today: datetime | None = None,
+) -> datetime:
     """Return the instant of an end, or a beginning, as a person says it at another one.
 
     `2h`, `for 2h`, `until 18:00`, `Monday 06:00`, `tomorrow 06:00`, a date, or a moment with an
-    offset or on the clocks of a zone. Raises RefusedError for what is none of them.
+    offset or on the clocks of a zone. `at` is when it begins, and the person says it `today`.
+    Raises RefusedError for what is none of them.
     """
     words = _PREPOSITION.sub("", " ".join(text.split()))
     if role.ends:
@@ -190,7 +200,7 @@ def moment(text: str, at: datetime, zone: ZoneInfo, role: Role = Role.END) -> da
             return until(at, moments.duration(words))
     day, _, clock = words.partition(" ")
     if day.lower() in _DAYS:
-        words = f"{Today(at).on(zone) + _DAYS[day.lower()]}T{clock}"
+        words = f"{Today(today or at).on(zone) + _DAYS[day.lower()]}T{clock}"
     # `Monday 06:00` is the next one, but nobody means the next match of a schedule.
     found = moments.parse(words, Role.ONCE if schedules.looks_like_one(words) else role).value
     if isinstance(found, Recurrence):
@@ -242,12 +252,22 @@ def zone_of_ends(policy: KubeObject, cluster: str | None) -> ZoneInfo:
     return clocks.zone(policy)
 
 
+def holders(config: KubeObject, name: str) -> list[str | None]:
+    """Return where a policy has an override of a name: None is on all clusters."""
+    clusters = config.get("spec", "clusters")
+    places = [None, *(clusters if isinstance(clusters, dict) else ())]
+    return [place for place in places if name in _names(config, place)]
+
+
 def ended(config: KubeObject, name: str, cluster: str | None) -> KubeObject:
     """Return a policy without an override; raises AbsentError where there is none of that name."""
     check_cluster(config, cluster)
     names = _names(config, cluster)
     if name not in names:
         known = ", ".join(names) or "the policy has none"
+        places = [each for each in holders(config, name) if each]
+        if cluster is None and places:
+            known = f"only on {some(places, 3)}"
         raise AbsentError(f"override {name!r} not found: {known}")
     return _without(config, [(name, cluster)])
 

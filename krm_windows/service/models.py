@@ -340,11 +340,14 @@ class Override(_Closed):
     starts: str | None = Field(
         None,
         alias="from",
-        description="When it begins: 2026-12-24T20:00, or with an offset (default: now).",
+        description="When it begins: 'tomorrow 06:00', 'Monday 06:00', 2026-12-24T20:00, or an "
+        "instant with an offset (default: now).",
     )
     length: _Length = Field(_ABSENT, alias="for", description="How long: 2h, 90m, 1d.")
     until: str | None = Field(
-        None, description="Until when: 18:00, 2026-12-24, or an instant with an offset."
+        None,
+        description="Until when: 18:00 (the next after it begins), 'tomorrow 06:00', "
+        "'Monday 06:00', 2026-12-24, or an instant with an offset.",
     )
     ticket: str | None = Field(None, description="The ticket with the request.")
     requested_by: str | None = Field(None, description="Who requested it (default: the caller).")
@@ -354,7 +357,7 @@ class Override(_Closed):
     @model_validator(mode="after")
     def _ends(self) -> Self:
         if (self.length is None) is (self.until is None):
-            raise ValueError("an override needs an end: give for, such as 2h, or until")
+            raise ValueError("an override needs one end: give for, such as 2h, or until")
         return self
 
     def request(self, requested_by: str | None, **more: Any) -> OverrideRequest:  # noqa: ANN401

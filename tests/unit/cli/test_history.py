@@ -267,6 +267,7 @@ def test_where_the_file_is(past: Past, run: Run) -> None:
         (past.top / PATH, "repository"),
         ("week.yaml", "repository/windows"),
         (PATH, "repository"),
+        ("week", "repository"),
     ):
         ended = run("history", path, "--repo", repo, *TIME, "-o", "json")
         assert json.loads(ended.out)["file"] == PATH

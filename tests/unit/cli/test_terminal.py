@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import sys
 import termios
@@ -56,7 +57,10 @@ def at_terminal(arguments: Sequence[str], *answers: str) -> tuple[int, str]:
             shown += part.decode()
             if left and shown.endswith(": "):
                 _await_question(child)
-                os.write(terminal, left.pop(0).encode())
+                if (answer := left.pop(0)) == "TERM":
+                    os.kill(child, signal.SIGTERM)
+                else:
+                    os.write(terminal, answer.encode())
     except OSError:  # Linux: the other side is closed
         pass
     os.close(terminal)
@@ -74,13 +78,13 @@ def _await_question(child: int) -> None:
 
 
 def test_an_override_asks_what_is_missing(repository: Path) -> None:
-    answers = ["3", "plants", "open", "th", "nor", "soon", "for 3h", "", "fix", "y"]
+    answers = ["3", "", "plants", "open", "th", "nor", "soon", "for 3h", "", "fix", "y"]
     code, shown = at_terminal(["override"], *(f"{answer}\n" for answer in answers))
     assert code == 0, shown
     for said in (
         "  1  flux-system/plants (windows/plants.yaml)\n",
-        "'3': 0 of 2 are called so",
-        "'th': 2 of 3 are called so",
+        "'3' is none of these: give a number, or a part of one name alone",
+        "'th' is 2 of these: give a number",
         "'soon' is no end: give one such as 2h, 18:00",
         "Until when, in Europe/Berlin (2h, 18:00, Monday 06:00) [2h]: ",
         "Europe/Berlin, in 3 h\n",
@@ -94,13 +98,36 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert "reason: fix}}}, south: {}}" in written
 
 
-@pytest.mark.parametrize("answers", [["\x04"], ["\x03"], ["\n", "\x03"], ["\n", "r\n", "\n"]])
-def test_who_gives_up_changes_nothing(answers: list[str], repository: Path) -> None:
+@pytest.mark.parametrize(
+    ("answers", "ends"),
+    [
+        (["\x04"], 2),
+        (["\x03"], 130),
+        (["\n", "\x03"], 130),
+        (["\n", "r\n", "TERM"], 143),
+        (["\n", "r\n", "\n"], 2),
+    ],
+)
+def test_who_gives_up_changes_nothing(answers: list[str], ends: int, repository: Path) -> None:
     before = (repository / "windows/web.yaml").read_text()
     code, shown = at_terminal(["override", "closed", "web"], *answers)
-    assert code == 2
+    assert code == ends
     assert shown.endswith("krm-windows: stopped: nothing was changed\n")
     assert (repository / "windows/web.yaml").read_text() == before
+
+
+def test_overrides_are_found_wherever_they_are(run: Run, repository: Path) -> None:
+    """Without a policy those of all are listed; without a cluster its only place is found."""
+    making = ["--for", "2h", "--reason", "r", "--name", "fix"]
+    assert run("override", "plants", "open", "--cluster", "north", *making).code == 0
+    shown = run("override", "--list")
+    assert shown.code == 0
+    assert "flux-system/plants (windows/plants.yaml)\n  fix  north  Open  active  " in shown.out
+    assert shown.out.endswith("flux-system/web (windows/web.yaml)\n  no overrides\n")
+    ending = ("override", "plants", "--end", "fix")
+    assert run(*ending, "--cluster", "south").code == 1
+    assert run(*ending).code == 0
+    assert "overrides" not in (repository / "windows/plants.yaml").read_text()
 
 
 def test_all_that_is_said_alone() -> None:

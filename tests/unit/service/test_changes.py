@@ -153,6 +153,11 @@ def test_an_override_is_planned(serve: Serve, git: Git) -> None:
     assert (listed["phase"], listed["requestedBy"]) == ("coming", "Ada")
     assert listed["begins"] == "2026-12-24T19:00:00+00:00"
     assert "2026-12-24T22:00+01:00" in git("show", "HEAD:clusters/week.yaml")
+    # Both days are said today.
+    asked = {"state": "open", "reason": "Audit", "from": "tomorrow 06:00", "name": "morning"}
+    asked["until"] = "tomorrow 08:00"
+    assert client.ask("POST", f"{POLICY_PATH}/overrides", asked).status == 201
+    assert 'ends: "2026-11-24T08:00+01:00"' in git("show", "HEAD:clusters/week.yaml")
 
 
 def test_a_file_that_a_kustomization_names_is_not_removed(
