@@ -76,11 +76,13 @@ class Subscriptions:
             self._keep([*every, made])
         return token
 
-    def revoke(self, caller: Caller, known_by: str) -> None:
-        """Revoke the one with a hash, where it is theirs."""
+    def revoke(self, caller: Caller, known_by: str) -> bool:
+        """Revoke the one with a hash, where it is theirs; False where they have none."""
         with self._windows.alone():
             every = self.every()
-            self._keep(each for each in every if each.hash != known_by or not each.is_of(caller))
+            left = [each for each in every if each.hash != known_by or not each.is_of(caller)]
+            self._keep(left)
+        return len(left) < len(every)
 
     def find(self, token: str) -> Subscription | None:
         """Return the one of a token; None where there is none, or its owner may read no more."""

@@ -136,6 +136,9 @@ def test_who_loses_their_token_loses_their_addresses(started: Serve, tmp_path: P
     address = subscribe(client, **bearer(token))
     assert (lines[-1]["event"], lines[-1]["caller"]) == ("subscribed", "bob")
     assert address[len("/calendars/") : -len(".ics")] not in json.dumps(lines)
+    # Nothing is revoked, and nothing is said of it.
+    assert send(client, f"{PAGE}/subscribe/revoke#0", **bearer(token)).status == 303
+    assert lines[-1]["event"] == "subscribed"
     for text, status in (
         (line.replace("bob", "eve"), 404),
         # Another token of the same person.
