@@ -12,7 +12,9 @@ from itertools import chain
 
 from starlette.responses import RedirectResponse, Response
 
+from krm_windows.edit import entries
 from krm_windows.edit.proposal import Proposal
+from krm_windows.policy.fields import LABEL
 from krm_windows.preview.difference import alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
@@ -75,6 +77,14 @@ class Form:
             return
         message = lack.message.format(**labels)
         self._add(lack.field, Found(message, instead=lack.instead))
+
+    def check_name(self) -> None:
+        """Say what is wrong with a name, and offer how to spell it."""
+        name = self.texts["name"]
+        if name and not re.fullmatch(LABEL, name):
+            spelled = entries.label(name)
+            words = "Use small letters, digits and hyphens."
+            self._add("name", Found(words, instead=Instead("name", spelled, f"Use {spelled}")))
 
     def _add(self, name: str, found: Found) -> None:
         every = self.found.setdefault(name, [])

@@ -121,6 +121,8 @@ def _answer(call: Call, sent: Mapping[str, str], freeze: str, action: str) -> Re
     _check(form)
     if not freeze and name in taken:
         form.add("name", "A freeze with this name already exists.")
+    if not freeze:
+        form.check_name()
     if freeze:
         _compare(form, _texts(stored.config, call.cluster, freeze))
 

@@ -131,9 +131,10 @@ def _request(form: Form, now: datetime) -> OverrideRequest | None:
         case length:
             given["for"] = length
     given = {name: text for name, text in given.items() if text}
-    # While somebody types, the reason is still to come.
-    if form.action == "preview":
-        given.setdefault("reason", "-")
+    if form.action == "save" and not texts["reason"]:
+        form.add("reason", _WRONG["reason"])
+    # It may be still to come, and hides nothing else that is wrong.
+    given.setdefault("reason", "…")
     end = "until" if texts["for"] == "at" else "for"
     # All that is missing at once, also what no field of the request lacks.
     if texts["when"] == "at" and not texts["from"]:
@@ -147,7 +148,8 @@ def _request(form: Form, now: datetime) -> OverrideRequest | None:
             name = str((*each["loc"], end)[0])
             if not form.is_incomplete and name not in form.found:
                 form.add(name, _WRONG.get(name, each["msg"]))
-    if form.fails or form.is_incomplete:
+        return None
+    if form.is_incomplete or form.found.keys() - {"reason"}:
         return None
     # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
     name = texts["override"] or overrides.default_name(asked.state, _begins(asked, now))

@@ -1,6 +1,5 @@
 """The form that changes a window: a preview of the hours, then one commit."""
 
-import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Annotated
@@ -9,18 +8,16 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows import rules
-from krm_windows.edit import entries
 from krm_windows.edit.patches import patched
 from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
-from krm_windows.policy.fields import LABEL
 from krm_windows.results import Severity
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
 from krm_windows.service.pages import forms, scope, spans
 from krm_windows.service.pages.forms import Form, Found
-from krm_windows.service.pages.spans import Instead, Lack, Span
+from krm_windows.service.pages.spans import Lack, Span
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Change, Order, entity_tag
 
@@ -125,12 +122,9 @@ def _check(call: Call, form: Form, window: str) -> None:
 
 def _check_name(form: Form, spec: Value) -> None:
     name = form.texts["name"]
+    form.check_name()
     if not name:
         form.lacks(Lack("name", "Give it a name, such as working-week."))
-    elif not re.fullmatch(LABEL, name):
-        spelled = entries.label(name)
-        instead = Instead("name", spelled, spelled)
-        form.lacks(Lack("name", _WORDS[rules.NAME_SYNTAX.id], instead))
     elif any(any(_texts(spec, each, name).values()) for each in (None, *_clusters(spec))):
         form.add("name", "A window with this name already exists.")
 

@@ -83,6 +83,7 @@ def test_what_is_wrong_is_said_beside_its_field(
     linked = [link for link in page.links if link.startswith("#") and link != "#main"]
     assert sorted(linked) == sorted(f"#{name}" for name in fields)
     assert page.fields["from"] == typed.get("from", DAYS["from"])
+    assert ("Use not-a-label" in page.text) == ("name" in typed)
     assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 
