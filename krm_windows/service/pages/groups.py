@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from krm_windows import plurals
@@ -126,6 +126,12 @@ def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
 def sort(groups: Iterable[Group]) -> list[Group]:
     """Put those first of which nothing is known: somebody has to look at them."""
     return sorted(groups, key=lambda each: each.decision is not None)
+
+
+def today(every: Iterable[Group], now: datetime) -> date:
+    """Return the day that it is on the clocks of all: the earliest, so that none ends sooner."""
+    days = (now.astimezone(each.zone).date() for each in every if each.zone)
+    return min(days, default=now.date())
 
 
 def explain(call: Call, group: Group) -> Explanation | None:

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from fastapi import Query
 from starlette.responses import Response
 
-from krm_windows.plan.clocks import Today
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.picture import Picture, draw
 from krm_windows.schedule.zones import zone
@@ -100,7 +99,7 @@ def _counted(every: Iterable[Group]) -> Counter[str]:
 
 def _picture(every: Sequence[Group], now: datetime) -> Picture | None:
     """Draw the coming week, a row for each group."""
-    period = Period(Today(now), _WEEK)
+    period = Period(groups.today(every, now), _WEEK)
     rows = []
     for group in every:
         if group.timetable:

@@ -15,7 +15,6 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride, Phase
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
-from krm_windows.plan.clocks import Today
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.picture import draw
@@ -97,7 +96,7 @@ def show_policy(
         **dict.fromkeys(("picture", "words", "listed", "rules", "wrong")),
     }
     try:
-        values |= _calendar(call, rows, Period(start or Today(now), days))
+        values |= _calendar(call, rows, Period(start or groups.today(rows, now), days))
         values["listed"] = _listed(call, stored)
         values["rules"] = _rules(call, stored)
     except Problem as problem:

@@ -49,6 +49,13 @@ def test_pages_of_a_cluster_are_of_its_zone(cluster: str, zoned: Zoned) -> None:
     assert f"({cluster}: {ZONES[cluster]})" in text
 
 
+@pytest.mark.parametrize("target", ["/", PAGE])
+def test_no_row_of_a_map_ends_sooner_than_others(target: str, zoned: Zoned) -> None:
+    text = page(zoned(), target)
+    assert 'class="track-svg"' in text
+    assert 'class="outside"' not in text
+
+
 def test_a_page_is_of_its_cluster_or_of_all(zoned: Zoned) -> None:
     times = "state: Open, starts: 2026-11-24T00:00, ends: 2026-11-30T18:00"
     own = f"overrides: {{%s: {{{times}, reason: %s}}}}"
