@@ -84,7 +84,15 @@ def file(given: str | None, choose: Callable[[Sequence[str]], str] | None = None
         raise UsageError(f"{of}: give one of {listed}")
     if given is None:
         raise UsageError("give the file of a policy: no repository around this directory has one")
-    if not known or Path(given).is_dir():
+    if Path(given).is_dir():
+        return given
+    # A word alone is meant as a name.
+    if tree is None and Path(given).stem == given:
+        raise InputError(
+            f"{given}: no such file, nor is this directory in a repository, where policies have "
+            "names"
+        )
+    if not known:
         return given
     meant = closest(given, list(chain.from_iterable(each.names for each in known)))
     hint = f"did you mean {meant}?" if meant else f"there are {listed}"

@@ -131,6 +131,10 @@ def test_a_wrong_call(run: Run, call: str, said: str) -> None:
     ("call", "said"),
     [
         ("calendar nope.yaml", "nope.yaml: No such file or directory"),
+        (
+            "calendar nope",
+            "nope: no such file, nor is this directory in a repository, where policies have names",
+        ),
         ("calendar resources", "resources: is a directory, not a file"),
         ("calendar /dev/zero", "/dev/zero: is a device or a socket, not a file"),
         ("render policy.yaml --output-dir out --resources nope", "nope: no such file or directory"),
