@@ -99,6 +99,10 @@ class Form:
         every = chain(self.general, *self.found.values())
         return any(each.severity is Severity.ERROR for each in every)
 
+    def is_wrong(self, name: str) -> bool:
+        """Whether anything that was found of a field is an error."""
+        return any(each.severity is Severity.ERROR for each in self.found.get(name, []))
+
     @property
     def status(self) -> HTTPStatus:
         """The status of the form's page, for programs and for who watches them."""

@@ -111,6 +111,13 @@ def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
     assert git("show", "HEAD:clusters/week.yaml") == text.replace("Why", "Because")
 
 
+def test_a_field_of_which_something_is_only_said_is_not_wrong(client: Client) -> None:
+    days = {**get(client, NEW).fields, **DAYS, "from-time": "10:00"}
+    page = send(client, f"{NEW}/preview", days)
+    assert "the rest stays open" in page.text
+    assert "aria-invalid" not in page.source
+
+
 def test_what_somebody_else_made_of_a_freeze_is_said(client: Client, git: Git) -> None:
     given(client, git, "{starts: 2026-12-05, ends: 2026-12-06, reason: Why}")
     first = get(client, ONE).fields
