@@ -49,6 +49,8 @@ def at_terminal(arguments: Sequence[str], *answers: str) -> tuple[int, str]:
     child, terminal = pty.fork()
     if not child:
         os.environ["TERM"] = "xterm"
+        # Whoever runs the tests in the background of a shell has it ignored.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execv(sys.executable, [sys.executable, "-m", "krm_windows", *arguments])  # noqa: S606
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     left, shown = list(answers), ""
@@ -72,7 +74,7 @@ def at_terminal(arguments: Sequence[str], *answers: str) -> tuple[int, str]:
 
 
 def _await_question(child: int) -> None:
-    """Wait until a process sleeps: Python's readline loses a signal of just before (bpo-23735)."""
+    """Wait until a process sleeps: Python may not see a signal that comes just before."""
     while Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "R":
         time.sleep(0.01)
 
