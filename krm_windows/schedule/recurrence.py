@@ -4,6 +4,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from krm_windows.schedule import bits
@@ -54,19 +55,23 @@ class Recurrence(NamedTuple):
         if not bits.FIRST_DAY <= named <= bits.LAST_DAY:
             return False  # of the year 0, or 10000
         found = date.fromordinal(named)
-        if found.month not in self.months or not self._matches(found):
+        if found.month not in self.months or not self._matches(found.day, found.isoweekday()):
             return False
-        return self.nth is None or self._is_nth(found, self.nth)
+        return self.nth is None or day in self._nth_of(found, self.nth)
 
-    def _matches(self, day: date) -> bool:
-        found = (day.day in self.days) + (day.isoweekday() % 7 in self.weekdays)
+    def _matches(self, day: int, weekday: int) -> bool:
+        found = (day in self.days) + (weekday % 7 in self.weekdays)
         # Which of the two is meant, was decided by whoever read the schedule.
         return found >= (1 if self.either else 2)  # `0 8 13 * 5` is every 13th and every Friday
 
-    def _is_nth(self, day: date, nth: int) -> bool:
-        _, last = monthrange(day.year, day.month)
-        nearer = range(1, day.day) if nth > 0 else range(day.day + 1, last + 1)
-        return sum(self._matches(day.replace(day=each)) for each in nearer) == abs(nth) - 1
+    def _nth_of(self, month: date, nth: int) -> list[int]:
+        """Return the day that is named in the month of a date, if there is one."""
+        _, last = monthrange(month.year, month.month)
+        weekday = month.isoweekday() - month.day
+        days = [day for day in range(1, last + 1) if self._matches(day, weekday + day)]
+        counted = days if nth > 0 else days[::-1]
+        begins = month.toordinal() - month.day + self.shift
+        return [begins + day for day in counted[abs(nth) - 1 : abs(nth)]]
 
     def after(self, wall: datetime) -> datetime | None:
         """Find the first moment strictly after the naive `wall`, some nine years on.
@@ -95,15 +100,20 @@ class Recurrence(NamedTuple):
 
     def named(self, days: range) -> list[int]:
         """Return those of some days that are named."""
+        first = max(days.start - self.shift, bits.FIRST_DAY)
+        last = min(days.stop - self.shift, bits.LAST_DAY + 1)
         if self.nth is not None:
-            return [day for day in days if self.on(day)]
-        first, last = max(days.start - self.shift, bits.FIRST_DAY), days.stop - self.shift
+            # No month is shorter than such a step.
+            dates = map(date.fromordinal, (*range(first, last, 28), max(first, last - 1)))
+            touched = {each.replace(day=1) for each in dates if each.month in self.months}
+            named = chain.from_iterable(self._nth_of(each, self.nth) for each in touched)
+            return sorted(day for day in named if day in days)
         # As locals: a policy may have a thousand windows, and a table thousands of days.
         months, on, weekdays, shift = self.months, self.days, self.weekdays, self.shift
         wanted = 1 if self.either else 2
         return [
             day + shift
-            for day, month, of_month, weekday in _fields(range(first, min(last, bits.LAST_DAY + 1)))
+            for day, month, of_month, weekday in _fields(range(first, last))
             if month in months and (of_month in on) + (weekday in weekdays) >= wanted
         ]
 
