@@ -7,8 +7,7 @@ for the calendars people look at. Clusters that are alike share their events.
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime, timedelta
 from itertools import chain, groupby
 
 from krm_windows.escape import cut
@@ -109,7 +108,9 @@ def _exceptions(calendar: Calendar) -> Iterator[_Event]:
 def _openings(calendar: Calendar, targets: str) -> Iterator[_Event]:
     """Yield what is open; what opens often on a day is one event of that day."""
     descriptions = dict(calendar.descriptions)
-    for _, group in groupby(_segments(calendar), partial(_day, calendar)):
+    for _, group in groupby(
+        _segments(calendar), lambda each: each.begins.astimezone(calendar.zone).date()
+    ):
         segments = list(group)
         state, count = "Open", ""
         if len(segments) >= _OFTEN:
@@ -142,10 +143,6 @@ def _segments(calendar: Calendar) -> Iterator[Segment]:
         is_near = part.begins < calendar.ends and part.ends > calendar.begins
         if part.open and is_near and overrides.isdisjoint(part.rules):
             yield part
-
-
-def _day(calendar: Calendar, segment: Segment) -> date:
-    return segment.begins.astimezone(calendar.zone).date()
 
 
 def _written(calendar: Calendar, event: _Event, where: str) -> list[str]:

@@ -33,14 +33,13 @@ def _days(calendar: Calendar, first: date) -> Iterator[Day]:
     rules = exceptions.spans(calendar.timetable, calendar.begins, calendar.ends)
     for number in range(monthrange(first.year, first.month)[1]):
         begins, ends = Period(first + timedelta(days=number), 1).bounds(calendar.zone)
-        edges = (
-            (max(each.begins, begins), min(each.ends, ends))
+        hours = (
+            clock.edges(
+                max(each.begins, begins).astimezone(calendar.zone),
+                min(each.ends, ends).astimezone(calendar.zone),
+            )
             for each in calendar.intervals
             if each.begins < ends and begins < each.ends
-        )
-        hours = (
-            clock.edges(since.astimezone(calendar.zone), until.astimezone(calendar.zone))
-            for since, until in edges
         )
         touching = (each for each in rules if each.begins < ends and begins < each.ends)
         yield Day(number + 1, tuple(hours), tuple(touching))

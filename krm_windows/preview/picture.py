@@ -5,7 +5,7 @@ as any other; what clocks repeat has no width, and what they skip is empty. Each
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import chain
 from zoneinfo import ZoneInfo
@@ -32,6 +32,8 @@ _DAY = timedelta(days=1)
 _WEEK = 7
 # So many dates are side by side: a week of 168 hours touches eight, and weeks in two zones nine.
 _ONE_WEEK = 9
+# Half a day of a week: on a narrower bar no hours can be read.
+_SHORT = 1 / 14
 # `date.weekday` of Saturday, and of Sunday after it.
 _SATURDAY = 5
 
@@ -167,11 +169,15 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A fact in a week; `number` is its place among those of the row."""
+    """A fact in a week; `number` is its place among those of the row.
+
+    `room` is between one that is too short for words and what is next to it.
+    """
 
     fact: Fact
     number: int
     place: Place
+    room: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +224,6 @@ class Picture:
         return clock.days(*self.rows[0].days)
 
     @property
-    def title(self) -> str:
-        """Both in one line."""
-        return f"{self.subject}, {self.days}"
-
-    @property
     def clocks(self) -> str:
         """Whose clocks the hours are of, in a sentence."""
         if self.several_zones:
@@ -241,14 +242,6 @@ class Picture:
     def today(self) -> set[date]:
         """The date of `now` in each zone, if it is among the days."""
         return {self.now.astimezone(row.zone).date() for row in self.rows if self.now is not None}
-
-    @property
-    def time_of_now(self) -> str:
-        """The time of `now` in words, in UTC where rows have several zones."""
-        if self.now is None:
-            return ""
-        words = clock.shown(self.now, self.zone)
-        return f"{words} {self.zone.key}" if self.several_zones else words
 
     def weeks(self) -> Iterator[tuple[str, Week]]:
         """Yield the weeks, each with its month where it is another than before, else with none.
@@ -291,11 +284,22 @@ class Picture:
             yield Track(
                 row=row,
                 number=number,
-                bars=tuple(bars),
+                bars=tuple(_with_room(bars))[::-1],
                 lanes=max((bar.fact.lane for bar in bars), default=0),
                 outside=tuple(filter(None, rims)),
                 now=now and now[0],
             )
+
+
+def _with_room(bars: Sequence[Bar]) -> Iterator[Bar]:
+    # Where the next bar of each lane begins.
+    rims: dict[int, float] = {}
+    for bar in reversed(bars):
+        left, width = bar.place
+        ends, rim = left + width, rims.get(bar.fact.lane, 1)
+        has_room = bar.fact.kind != "clock" and width < _SHORT and ends < rim
+        yield replace(bar, room=(ends, rim - ends)) if has_room else bar
+        rims[bar.fact.lane] = left
 
 
 def _shown(begins: datetime, ends: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
