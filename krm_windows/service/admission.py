@@ -101,8 +101,8 @@ class Service:
         self.subscriptions = Subscriptions(self.windows, self.access)
         self.changes = Rate(settings.rate)
         self.failures = Rate(_FAILURES_A_MINUTE)
-        # What is being sent to browsers until it is over.
-        self.streams: set[Response] = set()
+        # What is being sent to browsers until it is over, and to whom.
+        self.streams: dict[Response, str] = {}
 
     def admit(self, request: Request, scope: Scope | None) -> Call:
         """Let a request in that takes a scope, or None; raises Problem."""

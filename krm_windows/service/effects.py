@@ -30,6 +30,8 @@ from krm_windows.system.git_objects import Commit
 # as a freeze of next summer, a year.
 _DAYS = (28, 366)
 _MOST_EFFECTS = 2000
+# Of a change, clusters that differ and are compared: each takes some ten milliseconds.
+_MOST_GROUPS = 50
 # A version is the new one of its commit, and then the old one of the next.
 _MOST_VERSIONS = 64
 _UTC = ZoneInfo("UTC")
@@ -122,7 +124,9 @@ class Effects:
             new = self.version(commit.name, *policy)
             if old is None or new is None:
                 return Effect("The policy was removed" if old else "The policy is new in this file")
-            groups = self._alike(old, new)
+            groups, still = self._alike(old, new)
+            if len(groups) > _MOST_GROUPS:
+                return Effect("Hours not compared: too many clusters differ")
             after = [self._on(new, names[0], at) for names in groups]
             which = "the version before"
             before = [self._on(old, names[0], at) for names in groups]
@@ -131,7 +135,8 @@ class Effects:
                 [which, problem.detail, *(str(each["message"]) for each in problem.findings)]
             )
             return Effect(f"Hours not compared: {why}")
-        return _compared(list(map(_Group, groups, before, after)), at, _fields(old, new))
+        found = _compared(list(map(_Group, groups, before, after)), at, _fields(old, new))
+        return replace(found, still=[*found.still, *still])
 
     def _read(self, commit: str | None, file: str, namespace: str, name: str) -> Stored | None:
         """Return a policy as a commit has it, None where it has none; raises Problem."""
@@ -148,13 +153,19 @@ class Effects:
                 return Stored(namespace, name, file, found.mode, found.blob, config)
         return None
 
-    def _alike(self, old: Stored, new: Stored) -> list[list[str]]:
+    def _alike(self, old: Stored, new: Stored) -> tuple[list[list[str]], list[str]]:
+        """Return the clusters that a change may be of, together those alike, and all others."""
+        is_of_all = _without_clusters(old) != _without_clusters(new)
+        still: list[str] = []
         groups: dict[str, list[str]] = {}
         was, now = map(self._evaluator.patches, (old, new))
         for name in {**was, **now} or [""]:
+            if not is_of_all and was.get(name) == now.get(name):
+                still.append(name)
+                continue
             patches = json.dumps([was.get(name), now.get(name)], sort_keys=True)
             groups.setdefault(patches, []).append(name)
-        return list(groups.values())
+        return list(groups.values()), still
 
     def _on(self, stored: Stored, cluster: str, at: datetime) -> _Version:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""
@@ -195,6 +206,12 @@ def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
         if moved:
             return Effect("", tuple(moved.values()), still.clusters if still else (), events)
     return Effect(f"No hours moved: {fields}", events=events)
+
+
+def _without_clusters(stored: Stored) -> Value:
+    spec = stored.config.get("spec")
+    # What an earlier version of the file had may be anything.
+    return {**spec, "clusters": None} if isinstance(spec, dict) else spec
 
 
 def _fields(old: Stored, new: Stored) -> str:

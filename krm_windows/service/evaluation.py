@@ -21,6 +21,7 @@ from krm_windows.preview.calendar import Period, alike, calendars, described
 from krm_windows.preview.versions import PolicySource
 from krm_windows.results import Result, fails
 from krm_windows.schedule import timeline
+from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.service.bodies import ICS
 from krm_windows.service.policies import Stored
@@ -141,11 +142,16 @@ class Evaluator:
         Raises Problem where its clusters differ so much that nobody could read it.
         """
         names = (cluster,) if cluster is not None else self.clusters(stored) or (None,)
-        timetables = [self.timetable(stored, name) for name in names]
+        timetables: list[Timetable] = []
+        differing: set[Timetable] = set()
+        for name in names:
+            timetables.append(self.timetable(stored, name))
+            differing.add(rules_of(timetables[-1]))
+            # Before the year of each is worked out.
+            if len(differing) > _MOST_ALIKE:
+                detail = f"the clusters of {stored.title} differ too much: subscribe to one of them"
+                raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
         groups = alike(calendars(timetables, Period(Today(at), _YEAR)))
-        if len(groups) > _MOST_ALIKE:
-            detail = f"the clusters of {stored.title} differ too much: subscribe to one of them"
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
         # The first speaks for all, of which there may be a thousand.
         for group in groups:
             spec = self.policy(stored, group[0].timetable.cluster).spec

@@ -22,6 +22,9 @@ from krm_windows.system.errors import WorkspaceError
 MOST = 20
 """So many addresses one caller may have."""
 _FILE = "calendars"
+_BROKEN = (
+    f"the calendar addresses cannot be read: mend or remove krm-windows/{_FILE} in the Git folder"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,12 @@ class Subscriptions:
         self._folder = Directory.at(windows.folder)
 
     def every(self) -> tuple[Subscription, ...]:
-        """Return all of them, in the order in which they were made."""
-        return _KEPT.validate_json(self._folder.read(_FILE) or b"[]")
+        """Return all of them, as they were made; raises WorkspaceError."""
+        try:
+            return _KEPT.validate_json(self._folder.read(_FILE) or b"[]")
+        except ValueError:
+            # Not begun anew: whoever has an address would lose it.
+            raise WorkspaceError(_BROKEN) from None
 
     def make(self, caller: Caller, place: Place, cluster: str | None) -> str:
         """Make one; return its token, which nobody gets again. Raises Problem for too many."""

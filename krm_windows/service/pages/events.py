@@ -23,7 +23,8 @@ from krm_windows.service.parameters import At
 from krm_windows.service.problems import Problem
 
 MOST = 200
-"""Streams at a time; a page that gets none asks each minute."""
+MOST_OF_ONE = 20
+"""Streams at a time, of all and of one caller; a page that gets none asks each minute."""
 # As often as the branch is looked at; and as often as something is sent, so that no proxy takes a
 # connection for dead, nor a browser that is gone for one that waits.
 _LOOK_SECONDS = 1.0
@@ -38,16 +39,16 @@ router = routing.pages()
 class _Stream(StreamingResponse):
     """Events, counted from when they are granted until they are over, however that comes."""
 
-    def __init__(self, streams: set[Response], found: AsyncIterator[str]) -> None:
+    def __init__(self, call: Call, found: AsyncIterator[str]) -> None:
         super().__init__(found, headers=_HEADERS, media_type="text/event-stream")
-        self._streams = streams
-        streams.add(self)
+        self._streams = call.service.streams
+        self._streams[self] = call.caller.name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._streams.discard(self)
+            del self._streams[self]
 
 
 @router.get("/ui/events")
@@ -56,13 +57,14 @@ async def follow_changes(
 ) -> Response:
     """Say when the branch has another commit, or when an instant is over."""
     streams = call.service.streams
-    if len(streams) >= MOST:
+    # Nobody keeps all others out.
+    if len(streams) >= MOST or list(streams.values()).count(call.caller.name) >= MOST_OF_ONE:
         raise Problem(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "too many pages are followed: try again later",
             headers={"Retry-After": "60"},
         )
-    return _Stream(streams, _events(call, commit, at))
+    return _Stream(call, _events(call, commit, at))
 
 
 def address(commit: str, shown: Iterable[Group]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 from krm_windows import plurals
@@ -20,8 +21,11 @@ from krm_windows.system.git_objects import Commit
 
 MOST = 100
 """Of one policy: each takes milliseconds, the first time."""
+TOO_MANY = "not worked out here, as so many clusters differ: search for one by its name"
+"""Why nothing is known of those beyond, which are one group all the same, so that all count."""
 # Of a file, those that are searched for who wrote a rule.
 _COMMITS = 15
+_CLOSING = ("freezes.", "overrides.")
 _MINUTE = timedelta(minutes=1)
 
 
@@ -52,6 +56,8 @@ class Group:
     @property
     def title(self) -> str:
         """The clusters in a line: `412 clusters like berlin`."""
+        if self.problem == TOO_MANY:
+            return plurals.counted(len(self.names), "more cluster")
         return plurals.clusters(self.names) or "every cluster"
 
     @property
@@ -82,7 +88,8 @@ class Reason:
 class Explanation:
     """Why a group is open or closed, and what is next.
 
-    Where no rule closes it, the reasons are those by which it was open before, and `has_ended`.
+    Where no rule closes it any more, the reasons are those that closed it, or by which it was open
+    before, and `has_ended`.
     """
 
     reasons: tuple[Reason, ...]
@@ -113,14 +120,21 @@ def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Gro
 
 
 def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
-    """Return the groups of a policy, those first of which nothing is known; at most `MOST`."""
+    """Return the groups of a policy, those first of which nothing is known; beyond `MOST` one."""
+    alike = call.windows.evaluator.alike(stored)
     found: dict[tuple[str, Timetable | None], list[str]] = {}
-    for names in call.windows.evaluator.alike(stored)[:MOST]:
+    for names in alike[:MOST]:
         here = of(call, stored, names, now)
         # Patches that differ in other things leave the hours alike.
         key = here.problem, here.timetable and rules_of(here.timetable)
         found.setdefault(key, []).extend(names)
-    return sort(of(call, stored, tuple(names), now) for names in found.values())
+    shown = sort(of(call, stored, tuple(names), now) for names in found.values())
+    rest = tuple(chain.from_iterable(alike[MOST:]))
+    if not rest:
+        return shown
+    # Of these, not even the first one counts for all.
+    first = of(call, stored, rest, now)
+    return [*shown, replace(first, problem=TOO_MANY, timetable=None, decision=None, waits=None)]
 
 
 def sort(groups: Iterable[Group]) -> list[Group]:
@@ -142,7 +156,10 @@ def explain(call: Call, group: Group) -> Explanation | None:
     rules, following = decision.rules, None
     has_ended = not rules and decision.since is not None
     if has_ended and decision.since:
-        rules = timeline.decide(timetable, decision.since - _MINUTE).rules
+        # A freeze, or an override, may have begun while it was open, and be over, too.
+        rules = timeline.decide(timetable, decision.since).rules
+        if not any(rule.startswith(_CLOSING) for rule in rules):
+            rules = timeline.decide(timetable, decision.since - _MINUTE).rules
     if decision.until:
         following = timeline.decide(timetable, decision.until)
     return Explanation(tuple(_reasons(call, group, rules)), has_ended, following)

@@ -57,7 +57,7 @@ def show_policy(
     every = groups.every(call, stored, now)
     if cluster is not None:
         every = [groups.of(call, stored, (cluster,), now)]
-    rows = every[:_MOST_GROUPS]
+    rows = [each for each in every if each.problem != groups.TOO_MANY][:_MOST_GROUPS]
     waits = every[0].waits if len(every) == 1 else None
     targets = None
     if waits is not None and check == "targets":

@@ -8,6 +8,7 @@ from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster
 from krm_windows.service.pages.rendering import here, page
 from krm_windows.service.subscriptions import Subscription
+from krm_windows.system.errors import WorkspaceError
 
 _SUBSCRIBE = "/ui/policies/{namespace}/{name}/subscribe"
 router = routing.pages()
@@ -36,11 +37,18 @@ def revoke_calendar_address(call: ReadCluster, fields: Fields) -> Response:
     return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)
 
 
-def listed(call: Call) -> list[Subscription]:
-    """Return the addresses of a policy, or of a cluster, that the caller may revoke."""
+def listed(call: Call) -> list[Subscription] | None:
+    """Return the addresses of a policy, or of a cluster, that the caller may revoke.
+
+    None where they cannot be read, which keeps nobody from the hours.
+    """
+    try:
+        every = call.service.subscriptions.every()
+    except WorkspaceError:
+        return None
     return [
         each
-        for each in call.service.subscriptions.every()
+        for each in every
         if each.place.key == call.place.key
         and call.cluster in (None, each.cluster)
         and each.is_of(call.caller)

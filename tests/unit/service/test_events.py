@@ -124,11 +124,12 @@ def test_what_is_out_of_date_already_is_told_at_once(serve: Serve) -> None:
         assert "event: changed" in asyncio.run(Stream(client, query).ask())
 
 
+@pytest.mark.parametrize("most", ["MOST", "MOST_OF_ONE"])
 def test_streams_are_bounded_and_one_that_is_gone_makes_room(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    most: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = serve(at=NOW)
-    monkeypatch.setattr(events, "MOST", 2)
+    monkeypatch.setattr(events, most, 2)
 
     async def run() -> None:
         streams = [Stream(client, shown(client)) for _ in range(2)]
@@ -139,6 +140,13 @@ def test_streams_are_bounded_and_one_that_is_gone_makes_room(
         assert "too many pages" in await refused.ask()
         assert refused.sent[0]["status"] == 503
         assert (b"retry-after", b"60") in refused.sent[0]["headers"]
+        # Whom it is of counts: all others are followed.
+        client.application._application.state.service.streams.update(
+            dict.fromkeys(client.application._application.state.service.streams, "eve")
+        )
+        other = Stream(client, {"commit": "a" * 40})
+        await other.ask()
+        assert other.sent[0]["status"] == (503 if most == "MOST" else 200)
         for each in streams:
             each.gone.set()
         await asyncio.wait_for(asyncio.gather(*asked), 20)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from krm_windows.krm import InputError
-from krm_windows.service import settings
+from krm_windows.service import effects, settings
 from krm_windows.service.links import commit_pattern
 from krm_windows.service.proposals import PullRequests
 from krm_windows.service.settings import Settings
@@ -182,3 +182,20 @@ def test_a_setting_says_where_commits_are(tmp_path: Path, serve: Serve, changed:
     for wrong in ("javascript:{commit}", "https://a:b@c.test/{commit}", "https://c.test/commit"):
         with pytest.raises(InputError):
             settings.read(None, {"repo": tmp_path, "commitUrl": wrong})
+
+
+def test_hours_of_too_many_clusters_are_not_compared(
+    serve: Serve, git: Git, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effects, "_MOST_GROUPS", 1)
+    file = repository / "clusters/week.yaml"
+    file.write_text(file.read_text().replace("Mon 08:00", "Mon 09:00"))
+    git("commit", "--quiet", "--all", "--message=later")
+    page = serve().ask("GET", PAGE).body.decode()
+    assert "Hours not compared: too many clusters differ" in page
+    # Those that stay as they are need no comparison.
+    file.write_text(file.read_text().replace("Tue 08:00", "Tue 09:00"))
+    git("commit", "--quiet", "--all", "--message=south")
+    page = serve().ask("GET", PAGE).body.decode()
+    assert ">closes 4&nbsp;h more<" in page.replace("\N{NO-BREAK SPACE}", "&nbsp;"), page
+    assert "No hours moved on north" in page

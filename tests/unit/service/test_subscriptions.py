@@ -169,6 +169,21 @@ def test_what_is_gone_or_wrong_has_no_calendar(
         assert not any(b"west" in answer.body for answer in found[1:])
 
 
+def test_what_was_broken_by_hand_keeps_nobody_from_the_hours(serve: Serve) -> None:
+    client = serve(BOB)
+    address, kept = subscribe(client), client.windows.folder / "calendars"
+    for broken in (kept.read_text()[:-9], "{}", "[{}]", "\x00"):
+        kept.write_text(broken)
+        page = client.ask("GET", PAGE)
+        assert page.status == 200
+        assert "the service cannot read them" in page.body.decode()
+        for refused in (client.ask("GET", address), send(client, f"{PAGE}/subscribe")):
+            assert refused.status == 503
+            assert b"mend or remove krm-windows/calendars" in refused.body
+            assert str(client.windows.folder).encode() not in refused.body
+        assert kept.read_text() == broken
+
+
 def test_one_person_has_so_many(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscriptions, "MOST", 2)
     client = serve(BOB)
