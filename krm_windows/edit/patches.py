@@ -15,14 +15,26 @@ def check_cluster(config: KubeObject, cluster: str | None, advice: str = "") -> 
     """Refuse a cluster that a policy does not name; raises AbsentError, with advice behind it."""
     if cluster is None:
         return
-    clusters = config.get("spec", "clusters")
-    # `clusters:` with nothing behind it is null.
-    if not isinstance(clusters, dict):
-        clusters = {}
+    clusters = clusters_of(config)
     if cluster in clusters:
         return
     named = ", ".join(clusters) or "none"
     raise AbsentError(f"cluster {cluster!r} not found in the policy (it has {named}){advice}")
+
+
+def clusters_of(config: KubeObject) -> dict[str, Value]:
+    """Return what the file has for the clusters of a policy, by their names."""
+    found = config.get("spec", "clusters")
+    # `clusters:` with nothing behind it is null.
+    return found if isinstance(found, dict) else {}
+
+
+def spec_on(config: KubeObject, cluster: str | None) -> dict[str, Value]:
+    """Return the spec of a policy as the file has it; on a cluster with what that changes."""
+    spec = config.get("spec")
+    if cluster is not None:
+        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
+    return spec if isinstance(spec, dict) else {}
 
 
 def rules_on(config: KubeObject, field: str, cluster: str | None) -> dict[str, Value]:
@@ -30,10 +42,7 @@ def rules_on(config: KubeObject, field: str, cluster: str | None) -> dict[str, V
 
     On a cluster they are those that hold there.
     """
-    spec = config.get("spec")
-    if cluster is not None:
-        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
-    found = spec.get(field) if isinstance(spec, dict) else None
+    found = spec_on(config, cluster).get(field)
     return found if isinstance(found, dict) else {}
 
 
@@ -60,8 +69,7 @@ def patched_clusters(config: KubeObject, patches: Mapping[str, Value]) -> KubeOb
     what the policy has for all. Raises AbsentError for a cluster that the policy does not name,
     and InputError for what is no patch.
     """
-    spec, found = config.get("spec"), config.get("spec", "clusters")
-    clusters = found if isinstance(found, dict) else {}
+    spec, clusters = config.get("spec"), clusters_of(config)
     entries: dict[str, Value] = {}
     for cluster, patch in patches.items():
         if cluster not in clusters:

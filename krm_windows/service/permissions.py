@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import TypeAlias
 
+from krm_windows.edit.patches import clusters_of
 from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plurals import counted
@@ -57,8 +58,7 @@ def _beyond_hours(policy: KubeObject | None) -> dict[_Path, str]:
         return {}
     found = dict(_rest(policy.get(), {"spec": {**HOURS, "clusters": {"*": HOURS}}}))
     spec = policy.get("spec")
-    clusters = spec.get("clusters") if isinstance(spec, dict) else None
-    for name, patch in clusters.items() if isinstance(clusters, dict) else ():
+    for name, patch in clusters_of(policy).items():
         # A null in the patch takes what the policy has for all: with a window, its `cronJobs`.
         # And a cluster more or less is never hours: each has targets.
         merged = merge(spec, patch or {})

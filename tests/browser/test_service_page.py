@@ -392,7 +392,7 @@ def pages(served: Served) -> Iterator[str]:
         "hours": f"{PAGE}/hours",
         "override": f"{PAGE}/override",
         "freeze": f"{PAGE}/freeze?freeze=year-end",
-        "freeze in words": f"{PAGE}/freeze?as=text",
+        "new freeze": f"{PAGE}/freeze",
         "holidays": f"{PAGE}/holidays?country=DE&region=BY",
         "month": f"{PAGE}/month?month=2026-11&cluster=south",
         "sign in": "/ui/login",
@@ -530,7 +530,7 @@ def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -
     for field, said in (("name", "small letters"), ("until", "after"), ("reason", "one line")):
         assert said in served.find(f"#{field}-found").text
     assert_accessible(served.browser, 1280, "errors of a window")
-    go("early-shift").send_keys(Keys.ENTER)
+    go("Use early-shift").send_keys(Keys.ENTER)
     assert served.find("#name").get_attribute("value") == "early-shift"
     go("until").send_keys("0800AM")
     go("reason").send_keys("The early shift", Keys.TAB)

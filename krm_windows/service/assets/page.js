@@ -74,7 +74,7 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
   });
   form.addEventListener("input", ({ target }) => {
     // A reason moves no hours, and stops no preview that is on its way.
-    if (target.name === "reason") return;
+    if (["reason", "why"].includes(target.name)) return;
     clearTimeout(timer);
     timer = setTimeout(preview, PAUSE);
   });

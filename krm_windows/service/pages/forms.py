@@ -12,9 +12,7 @@ from itertools import chain
 
 from starlette.responses import RedirectResponse, Response
 
-from krm_windows.edit import entries
 from krm_windows.edit.proposal import Proposal
-from krm_windows.policy.fields import LABEL
 from krm_windows.preview.difference import alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
@@ -22,8 +20,9 @@ from krm_windows.service.pages.rendering import here, page, policy_url
 from krm_windows.service.pages.scope import EVERYWHERE, Where
 from krm_windows.service.pages.spans import Instead, Lack
 from krm_windows.service.problems import Problem
-from krm_windows.service.writing import DAYS, Change, Order, WriteOutcome, found_of
+from krm_windows.service.writing import DAYS, Change, Order, WriteOutcome, entity_tag, found_of
 
+REASON = "Give a reason in one line; it becomes the commit message."
 # A rule of a policy, or of one cluster, in the path of a finding.
 _RULE = re.compile(r"spec\.(?:clusters\.(.+?)\.)?(window|freeze|override)s\.([^.]+)")
 # What is wrong with a cluster's patch only together with the policy.
@@ -78,14 +77,6 @@ class Form:
         message = lack.message.format(**labels)
         self._add(lack.field, Found(message, instead=lack.instead))
 
-    def check_name(self) -> None:
-        """Say what is wrong with a name, and offer how to spell it."""
-        name = self.texts["name"]
-        if name and not re.fullmatch(LABEL, name):
-            spelled = entries.label(name)
-            words = "Use small letters, digits and hyphens."
-            self._add("name", Found(words, instead=Instead("name", spelled, f"Use {spelled}")))
-
     def _add(self, name: str, found: Found) -> None:
         every = self.found.setdefault(name, [])
         # Of many clusters it is said once.
@@ -110,8 +101,39 @@ class Form:
             return HTTPStatus.CONFLICT
         return HTTPStatus.UNPROCESSABLE_ENTITY if self.fails else HTTPStatus.OK
 
-    def save(self, call: Call, change: Change, order: Order) -> Response | None:
-        """Make a change; None where the form says why it is not made."""
+    def catch_up(self, call: Call, typed: dict[str, str], now: Mapping[str, str]) -> None:
+        """Where somebody else changed the policy, say so, and go on from what it says `now`.
+
+        What was left alone becomes theirs, and what was `typed` is kept.
+        """
+        stored, texts = call.stored(), self.texts
+        if texts["etag"] == entity_tag(stored):
+            return
+        self.is_conflict = True
+        for commit in call.windows.history(stored, 1):
+            said = f"The last change is {commit.subject!r}, by {commit.by[0]}."
+            self.general.append(Found(said, Severity.INFO))
+        for name, text in now.items():
+            # Three versions: as it was, as somebody else made it, as it was typed here.
+            if typed[name] == texts[was(name)]:
+                typed[name] = text
+            elif text != texts[was(name)]:
+                said = f"Someone changed this in the meantime: it is now {text or 'empty'!r}."
+                self.add(self.fields[name], said)
+            texts[was(name)] = text
+        texts["etag"] = entity_tag(stored)
+
+    def answer(self, call: Call, change: Change, order: Order) -> Response | None:
+        """Save or preview a change; None where the form is to be shown, with what was found."""
+        if self.action == "save" and not self.fails and not self.is_conflict:
+            saved = self._save(call, change, order)
+            if saved is not None:
+                return saved
+        if not self.fails and not self.is_incomplete:
+            self._preview(call, change, order)
+        return None
+
+    def _save(self, call: Call, change: Change, order: Order) -> Response | None:
         try:
             outcome = call.writer.change(call.place, change, order)
         except Problem as problem:
@@ -128,8 +150,7 @@ class Form:
         self.general.append(Found("There is nothing to save: the policy already says this."))
         return None
 
-    def preview(self, call: Call, change: Change, order: Order) -> None:
-        """Work out what would come of a change, and put what is found beside the fields."""
+    def _preview(self, call: Call, change: Change, order: Order) -> None:
         try:
             self.proposal = call.writer.preview(call.stored(), change, order)
         except Problem as problem:
@@ -167,6 +188,11 @@ class Form:
             "days": DAYS,
         }
         return page(call, template, {**shown, **values}, self.status)
+
+
+def was(name: str) -> str:
+    """Return the hidden field with what a field of the policy was as the form began."""
+    return f"was-{name}"
 
 
 def taken(fields: Mapping[str, str], action: str) -> tuple[Mapping[str, str], str]:

@@ -72,13 +72,7 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
 
     reason = f"Freeze {', '.join(each.reason for each in chosen)}"
     order = Order(call.caller, reason, if_match=entity_tag(call.stored()))
-    if action == "save" and not form.fails:
-        saved = form.save(call, change, order)
-        if saved is not None:
-            return saved
-    if not form.fails and not form.is_incomplete:
-        form.preview(call, change, order)
-    return _page(call, form)
+    return form.answer(call, change, order) or _page(call, form)
 
 
 def _key(entry: DatedEntry) -> str:

@@ -1,23 +1,23 @@
-"""The form for what a policy says of hours beside its rules: its clock, and what holds outside."""
+"""The form for what a policy says of hours beside its rules, such as its clock."""
 
 from collections.abc import Mapping
 
 from starlette.responses import Response
 
 from krm_windows import rules
+from krm_windows.edit.patches import spec_on
 from krm_windows.krm import KubeObject, Value
-from krm_windows.krm.merge_patch import merge
 from krm_windows.schedule import zones
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
 from krm_windows.service.pages import forms, scope
-from krm_windows.service.pages.forms import Form
+from krm_windows.service.pages.forms import REASON, Form, was
 from krm_windows.service.writing import Order, entity_tag
 
 _HOURS = "/ui/policies/{namespace}/{name}/hours"
 router = routing.pages()
 # With what holds where a policy does not say it.
-FIELDS = {"timeZone": "", "outsideWindows": "Closed", "state": "Scheduled"}
+FIELDS = {"timeZone": "", "outsideWindows": "Closed", "state": "Scheduled", "closesEarly": "0m"}
 """The fields of the form, and of a policy."""
 _WORDS = {
     rules.TIME_ZONE.id: "Choose a time zone of the list, such as Europe/Berlin.",
@@ -29,9 +29,9 @@ _WORDS = {
 @router.get(_HOURS)
 def show_hours_form(call: WriteCluster) -> Response:
     """Show the form with the policy as it is."""
-    now = _texts(call.stored().config.get("spec"), call.cluster)
-    was = {f"was-{name}": text for name, text in now.items()}
-    texts = {**now, **was, "reason": "", "etag": entity_tag(call.stored())}
+    texts = _texts(call.stored().config, call.cluster)
+    texts |= {was(name): text for name, text in texts.items()}
+    texts |= {"reason": "", "etag": entity_tag(call.stored())}
     return _page(call, Form(texts, where=scope.offered(call)))
 
 
@@ -50,43 +50,27 @@ def save_hours(call: WriteCluster, fields: Fields) -> Response:
 
 def _answer(call: Call, fields: Mapping[str, str], action: str) -> Response:
     sent, action = forms.taken(fields, action)
-    names = (*FIELDS, *(f"was-{name}" for name in FIELDS), "reason", "etag")
+    names = (*FIELDS, *map(was, FIELDS), "reason", "etag")
     texts = {name: sent.get(name, "").strip() for name in names}
     places = {name: name for name in FIELDS}
     form = Form(texts, action, "spec", places, scope.sent(call, sent), _WORDS)
     if action == "save" and not texts["reason"]:
-        form.add("reason", "Give a reason in one line; it becomes the commit message.")
-    stored = call.stored()
-    if texts["etag"] != entity_tag(stored):
-        form.is_conflict = True
-        # What was left alone is as somebody else made it.
-        for name, now in _texts(stored.config.get("spec"), call.cluster).items():
-            texts[name] = now if texts[name] == texts[f"was-{name}"] else texts[name]
-            texts[f"was-{name}"] = now
-        texts["etag"] = entity_tag(stored)
+        form.add("reason", REASON)
+    form.catch_up(call, texts, _texts(call.stored().config, call.cluster))
 
     def change(config: KubeObject) -> KubeObject:
         def part(cluster: str | None) -> Value:
-            was = _texts(config.get("spec"), cluster)
-            return {name: texts[name] for name in FIELDS if texts[name] != was[name]}
+            before = _texts(config, cluster)
+            return {name: texts[name] for name in FIELDS if texts[name] != before[name]}
 
         return form.where.applied(config, part)
 
     order = Order(call.caller, texts["reason"], if_match=texts["etag"])
-    if action == "save" and not form.fails and not form.is_conflict:
-        saved = form.save(call, change, order)
-        if saved is not None:
-            return saved
-    if not form.fails and not form.is_incomplete:
-        form.preview(call, change, order)
-    return _page(call, form)
+    return form.answer(call, change, order) or _page(call, form)
 
 
-def _texts(spec: Value, cluster: str | None) -> dict[str, str]:
-    clusters = spec.get("clusters") if isinstance(spec, dict) else None
-    if cluster is not None and isinstance(clusters, dict):
-        spec = merge(spec, clusters.get(cluster) or {})
-    found = spec if isinstance(spec, dict) else {}
+def _texts(config: KubeObject, cluster: str | None) -> dict[str, str]:
+    found = spec_on(config, cluster)
     return {name: str(found.get(name) or default) for name, default in FIELDS.items()}
 
 

@@ -109,13 +109,7 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     _check(form, call, request)
     change = partial(_changed, form=form, request=request, at=call.windows.now())
     order = Order(call.caller, request.reason, urgent=True, override=request.name)
-    if action == "save" and not form.fails:
-        made = form.save(call, change, order)
-        if made is not None:
-            return made
-    if not form.fails:
-        form.preview(call, change, order)
-    return _page(call, form)
+    return form.answer(call, change, order) or _page(call, form)
 
 
 def _request(form: Form, now: datetime) -> OverrideRequest | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from krm_windows import plurals
+from krm_windows.edit.patches import clusters_of
 from krm_windows.policy.model import Freeze, Window
 from krm_windows.service.admission import Call
 from krm_windows.service.problems import Problem
@@ -31,8 +32,7 @@ class Own:
 def listed(call: Call) -> list[Own]:
     """Return what clusters have of their own, or one of them; those that are alike once."""
     found: dict[tuple[str, str, str], list[str]] = {}
-    clusters = call.stored().config.get("spec", "clusters")
-    every = clusters.items() if isinstance(clusters, dict) else ()
+    every = clusters_of(call.stored().config).items()
     for (cluster, patch), kind in product(every, ("window", "freeze")):
         entries = patch.get(f"{kind}s") if isinstance(patch, dict) else None
         if call.cluster in (None, cluster) and isinstance(entries, dict):

@@ -96,7 +96,8 @@ def _beginning(text: str, value: Value | None) -> dict[str, str]:
     if not text:
         return {"repeats": "week"}
     if isinstance(value, datetime) and value.tzinfo is None:
-        return {"repeats": "once", "date": f"{value:%Y-%m-%d}", "at": f"{value:%H:%M}"}
+        at = f"{value:%H:%M}" if "T" in text else ""
+        return {"repeats": "once", "date": f"{value:%Y-%m-%d}", "at": at}
     if isinstance(value, Recurrence) and value.is_weekly:
         boxes = {name: "yes" for name, number in WEEK.items() if number in value.weekdays}
         return {"repeats": "week", "at": f"{_time(value):%H:%M}", **boxes}
@@ -189,8 +190,8 @@ class _Fields:
         return f"{self.texts['nth']} {self.texts['nth-day']} {self.time('at')}"
 
     def once(self) -> str:
-        """Read a date and a time."""
-        return f"{self.needed('date', 'Choose a date.')}T{self.time('at')}"
+        """Read a date; without a time it is the beginning of that day."""
+        return self.day("date", "at")
 
     def typed_beginning(self) -> str:
         """Read what is written as in a policy."""
@@ -220,8 +221,7 @@ class _Fields:
 
     def on_date(self) -> tuple[str, str]:
         """Read a date; without a time it is the end of that day."""
-        day = self.needed("end-date", "Choose a date.")
-        return f"{day}T{self.time('until')}" if self.texts["until"] else day, ""
+        return self.day("end-date", "until"), ""
 
     def after(self) -> tuple[str, str]:
         """Read hours and minutes."""
@@ -244,6 +244,11 @@ class _Fields:
             self.lacks.append(Lack(name, message))
         return self.texts[name]
 
+    def day(self, name: str, time: str) -> str:
+        """Return a date, with a time if one is picked."""
+        day = self.needed(name, "Choose a date.")
+        return f"{day}T{self.time(time)}" if self.texts[time] else day
+
     def time(self, name: str) -> str:
         """Return a time of day, and say where it is none."""
         found = _clock(self.texts[name])
@@ -254,7 +259,10 @@ class _Fields:
     @property
     def at(self) -> str:
         """The time of the beginning, empty where none is picked."""
-        return _clock(self.texts["at"]) if self.texts["repeats"] in _BEGINNINGS else ""
+        repeats, at = self.texts["repeats"], self.texts["at"]
+        if repeats == "once" and not at:
+            return "00:00"
+        return _clock(at) if repeats in _BEGINNINGS else ""
 
 
 def _clock(text: str) -> str:

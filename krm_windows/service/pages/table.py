@@ -4,7 +4,6 @@ from itertools import chain
 
 from krm_windows.service.pages import (
     events,
-    freeze,
     history,
     holidays,
     hours,
@@ -12,13 +11,13 @@ from krm_windows.service.pages import (
     override,
     overview,
     policy,
+    rule,
     sessions,
     subscribe,
-    window,
 )
 
 _PAGES = (
-    *(overview, policy, history, window, freeze, holidays, override, subscribe),
+    *(overview, policy, history, rule, holidays, override, subscribe),
     *(hours, month, events, sessions),
 )
 ROUTES = list(chain.from_iterable(each.router.routes for each in _PAGES))

@@ -1,5 +1,6 @@
 """The forms of freezes and of public holidays, as a browser without scripts sends them."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,20 +37,25 @@ def given(client: Client, git: Git, freeze: str) -> str:
     return text
 
 
-DAYS = {"from": "2026-12-08", "from-time": "", "to": "2026-12-09", "to-time": "", "reason": "Count"}
+DAYS = {"date": "2026-12-08", "at": "", "end-date": "2026-12-09", "until": "", "reason": "Count"}
 
 
 @pytest.mark.parametrize(
     ("typed", "name", "made"),
     [
         ({}, "count-2026", ("2026-12-08", "2026-12-09")),
-        ({"from-time": "18:00"}, "count-2026", ("2026-12-08T18:00", "2026-12-09")),
+        ({"at": "18:00"}, "count-2026", ("2026-12-08T18:00", "2026-12-09")),
         (
-            {"to": "2026-12-08", "to-time": "06:00"},
+            {"end-date": "2026-12-08", "until": "06:00"},
             "count-2026",
             ("2026-12-08", "2026-12-08T06:00"),
         ),
         ({"name": "stock"}, "stock", ("2026-12-08", "2026-12-09")),
+        (
+            {"repeats": "week", "Tue": "yes", "at": "12:00", "ends-on": "same", "until": "16:00"},
+            "count",
+            ("Tue 12:00", "16:00"),
+        ),
     ],
 )
 def test_a_freeze_is_added_by_dates(
@@ -66,10 +72,10 @@ def test_a_freeze_is_added_by_dates(
 @pytest.mark.parametrize(
     ("typed", "fields"),
     [
-        (dict.fromkeys(("from", "to", "reason"), ""), ["from", "to", "reason"]),
-        ({"to": "2026-12-07"}, ["to"]),
-        ({"to": "2026-12-08", "to-time": "00:00"}, ["to"]),
-        ({"from": "soon"}, ["from"]),
+        (dict.fromkeys(("date", "end-date", "reason"), ""), ["date", "end-date", "reason"]),
+        ({"end-date": "2026-12-07"}, ["end-date"]),
+        ({"end-date": "2026-12-08", "until": "00:00"}, ["end-date"]),
+        ({"date": "soon"}, ["date"]),
         ({"name": "Not a label"}, ["name"]),
         ({"scope": "some"}, ["scope"]),
         ({"scope": ""}, ["scope"]),
@@ -82,27 +88,30 @@ def test_what_is_wrong_is_said_beside_its_field(
     assert page.status == 422
     linked = [link for link in page.links if link.startswith("#") and link != "#main"]
     assert sorted(linked) == sorted(f"#{name}" for name in fields)
-    assert page.fields["from"] == typed.get("from", DAYS["from"])
+    assert page.fields["date"] == typed.get("date", DAYS["date"])
     assert ("Use not-a-label" in page.text) == ("name" in typed)
     assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 
 @pytest.mark.parametrize(
-    ("freeze", "is_picked"),
+    ("freeze", "picked"),
     [
-        ("{starts: 2026-12-05, ends: '2026-12-06', reason: Why} # ours", True),
-        ("{starts: 2026-12-05T18:00, ends: 2026-12-06T06:00, reason: Why}", True),
-        ("{starts: 2026-12-05T18:00+01:00, ends: 2026-12-06T24:00, reason: Why}", False),
-        ("{starts: last day 18:00, duration: 12h, reason: Why}", False),
-        ("{starts: 2026-12-05, duration: 2d, reason: Why}", False),
+        ("{starts: 2026-12-05, ends: '2026-12-06', reason: Why}", ("once", "date")),
+        ("{starts: 2026-12-05T18:00, ends: 2026-12-06T06:00, reason: Why}", ("once", "date")),
+        (
+            "{starts: 2026-12-05T18:00+01:00, ends: 2026-12-06T24:00, reason: Why}",
+            ("other", "date"),
+        ),
+        ("{starts: last day 18:00, duration: 12h, reason: Why}", ("month", "after")),
+        ("{starts: 2026-12-05, duration: 2d, reason: Why}", ("once", "after")),
     ],
 )
 def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
-    client: Client, git: Git, freeze: str, *, is_picked: bool
+    client: Client, git: Git, freeze: str, picked: tuple[str, str]
 ) -> None:
-    text = given(client, git, freeze.replace(" # ours", ""))
+    text = given(client, git, freeze)
     fields = {**get(client, ONE).fields, "why": "Only looked"}
-    assert ("from" in fields) is is_picked
+    assert (fields["repeats"], fields["ends-on"]) == picked
     page = send(client, ONE, fields)
     assert page.status == 422
     assert "nothing to save" in page.text
@@ -112,7 +121,7 @@ def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
 
 
 def test_a_field_of_which_something_is_only_said_is_not_wrong(client: Client) -> None:
-    days = {**get(client, NEW).fields, **DAYS, "from-time": "10:00"}
+    days = {**get(client, NEW).fields, **DAYS, "at": "10:00"}
     page = send(client, f"{NEW}/preview", days)
     assert "the rest stays open" in page.text
     assert "aria-invalid" not in page.source
@@ -121,39 +130,66 @@ def test_a_field_of_which_something_is_only_said_is_not_wrong(client: Client) ->
 def test_what_somebody_else_made_of_a_freeze_is_said(client: Client, git: Git) -> None:
     given(client, git, "{starts: 2026-12-05, ends: 2026-12-06, reason: Why}")
     first = get(client, ONE).fields
-    assert send(client, ONE, {**first, "to": "2026-12-07", "why": "Longer"}).status == 303
-    page = send(client, ONE, {**first, "to": "2026-12-08", "why": "Longer still"})
+    assert send(client, ONE, {**first, "end-date": "2026-12-07", "why": "Longer"}).status == 303
+    page = send(client, ONE, {**first, "end-date": "2026-12-08", "why": "Longer still"})
     assert page.status == 409
     assert "2026-12-07" in page.text
-    assert page.fields["to"] == "2026-12-08"
+    assert page.fields["end-date"] == "2026-12-08"
     assert send(client, ONE, page.fields).status == 303
     assert spec(git)["freezes"]["one"]["ends"] == "2026-12-08"
 
 
 @pytest.mark.parametrize(
-    ("freeze", "label", "left"),
+    ("freeze", "outcome", "left"),
     [
         (
             "{starts: 2026-11-30, ends: 2026-12-06, reason: Why}",
-            "End now",
+            "end",
             "2026-11-30T10:00+01:00",
         ),
-        ("{starts: 2026-11-30, duration: 7d, reason: Why}", "End now", "2026-11-30T10:00+01:00"),
-        ("{starts: 2026-12-05, ends: 2026-12-06, reason: Why}", "Remove", None),
-        ("{starts: 2026-11-05, ends: 2026-11-06, reason: Why}", "Remove", None),
-        ("{starts: Mon 08:00, duration: 7h, reason: Why}", "Remove", None),
+        ("{starts: 2026-11-30, duration: 7d, reason: Why}", "end", "2026-11-30T10:00+01:00"),
+        ("{starts: 2026-12-05, ends: 2026-12-06, reason: Why}", "yes", None),
+        ("{starts: 2026-11-05, ends: 2026-11-06, reason: Why}", "yes", None),
+        ("{starts: Mon 08:00, duration: 7h, reason: Why}", "yes", None),
     ],
 )
 def test_a_freeze_ends_now_or_is_removed(
-    client: Client, git: Git, freeze: str, label: str, left: str | None
+    client: Client, git: Git, freeze: str, outcome: str, left: str | None
 ) -> None:
     given(client, git, freeze)
     page = get(client, ONE)
-    assert label in page.texts
-    assert send(client, ONE.replace("freeze?", "freeze/end?"), page.fields).status == 303
+    assert ("End it now" in page.text) is (outcome == "end")
+    assert send(client, ONE, {**page.fields, "remove": outcome}).status == 422
+    fields = {**page.fields, "remove": outcome, "why": "Done"}
+    assert send(client, ONE.replace("freeze?", "freeze/preview?"), fields).status == 200
+    assert send(client, ONE, fields).status == 303
+    assert git("log", "-1", "--format=%s").strip() == "Done"
     found = spec(git).get("freezes", {}).get("one", {})
     assert found.get("ends") == left
     assert "duration" not in found
+
+
+def test_a_freeze_that_is_gone_comes_back_and_is_removed_everywhere(
+    client: Client, git: Git
+) -> None:
+    given(client, git, "{starts: 2026-12-05, ends: 2026-12-06, reason: Why}")
+    there, ours = f"{ONE}&cluster=north", "Change the freeze one"
+    for remove, left in (
+        ("yes", {"freezes": {"one": None}}),
+        ("own", {}),
+        ("yes", {"freezes": {"one": None}}),
+        ("", {"freezes": {"one": {"starts": "2026-12-05", "ends": "2026-12-06", "reason": "Own"}}}),
+    ):
+        page = get(client, there)
+        changed = {"remove": remove, "reason": "Own", "why": "In the north"}
+        assert send(client, there, {**page.fields, **changed}).status == 303
+        found = next(yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml")))["spec"]
+        assert json.loads(json.dumps(found["clusters"]["north"], default=str)) == left
+        assert f"{ours} on north" in get(client, f"{PAGE}?cluster=north").text
+    assert (
+        send(client, ONE, {**get(client, ONE).fields, "remove": "yes", "why": "Over"}).status == 303
+    )
+    assert spec(git)["clusters"]["north"] == {}
 
 
 def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, git: Git) -> None:
@@ -186,7 +222,7 @@ def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, gi
     # On both clusters it is changed at once.
     assert send(client, f"{PAGE}/holidays", {**fields, "on:south": "yes"}).status == 303
     link = next(link for link in get(client, PAGE).links if "epiphany" in link)
-    fields_of_both = {**get(client, link).fields, "to": "2027-01-07", "why": "A bridge"}
+    fields_of_both = {**get(client, link).fields, "end-date": "2027-01-07", "why": "A bridge"}
     assert send(client, link.removesuffix("&alike=yes"), fields_of_both).status == 303
     ends = [each["freezes"]["epiphany-2027"]["ends"] for each in spec(git)["clusters"].values()]
     assert ends == ["2027-01-07", "2027-01-07"]

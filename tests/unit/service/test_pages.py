@@ -184,6 +184,7 @@ def test_the_clock_and_what_holds_outside_of_windows_are_set(client: Client, git
     for changed, said in (
         ({"timeZone": "Europe/Berln"}, "Choose a time zone"),
         ({"outsideWindows": "Open"}, "for policies that have no windows"),
+        ({"closesEarly": "soon"}, "must be a duration"),
         ({"reason": ""}, "Give a reason"),
         ({}, "nothing to save"),
     ):
@@ -198,6 +199,10 @@ def test_the_clock_and_what_holds_outside_of_windows_are_set(client: Client, git
     ]
     assert send(client, target, {**wrong, "use": use}).fields["timeZone"] == "Europe/Berlin"
     assert count(git) == 1
+    early = {**form.fields, "closesEarly": "30m", "reason": "What has begun"}
+    assert send(client, target, early).status == 303
+    assert policy(git)["closesEarly"] == "30m"
+    form = get(client, target)
     held = {"state": "Closed", "scope": "some", "on:north": "yes", "reason": "Broken"}
     assert send(client, target, {**form.fields, **held}).status == 303
     assert policy(git)["clusters"]["north"] == {"state": "Closed"}
@@ -646,9 +651,10 @@ def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
     picked = dict.fromkeys(("from", "from-time", "to", "to-time", "until", "until-time"), text)
     fields = {**dict.fromkeys(names, text), **kept}
     for path, query in (
-        *((path, "") for path in ("freeze", "freeze/end", "holidays", "override/change")),
+        *((path, "") for path in ("freeze", "holidays", "override/change")),
         *((path, "window=week") for path in ("window", "window/preview")),
         *((path, "") for path in ("override", "override/preview", "override/end")),
+        ("freeze", "freeze=year"),
         ("window", urlencode({"window": text, "cluster": text})),
         ("freeze/preview", urlencode({"freeze": text, "cluster": text})),
         ("holidays/preview", urlencode({"cluster": text})),
