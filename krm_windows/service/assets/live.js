@@ -96,7 +96,8 @@ function follow() {
   source = new EventSource(main.dataset.live);
   source.addEventListener("changed", () => {
     source.close();
-    renew();
+    // Not all readers at once.
+    timer = setTimeout(renew, 2000 * Math.random());
   });
   source.addEventListener("error", () => {
     // It comes again by itself, unless it was refused.
