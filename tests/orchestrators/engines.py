@@ -1,6 +1,7 @@
 """The ways in which orchestrators call the function, and the repository they are shown."""
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,9 +64,13 @@ class Kpt:
         return self.fn("render", folder, *self.permission)
 
     def fn(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return run(
-            self.program, "fn", *arguments, environment={"KPT_FN_RUNTIME": "podman"}, stdin=stdin
-        )
+        environment = {"KPT_FN_RUNTIME": "podman"}
+        # kpt gives Podman five seconds to say its version, which a busy machine may not have.
+        for _ in range(10):
+            done = run(self.program, "fn", *arguments, environment=environment, stdin=stdin)
+            if "signal: killed\npodman must be installed" not in re.sub(r"\n +", "\n", done.stderr):
+                break
+        return done
 
 
 def run(
