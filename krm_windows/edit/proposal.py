@@ -1,7 +1,7 @@
 """A change of a policy before it is written: what is found of it, and which hours it moves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from krm_windows.checks.audit import Scope
@@ -38,9 +38,10 @@ class View:
 class Turn:
     """What a change is on a cluster: the hours that it moves, and what holds before and after.
 
-    It `changes` the policy there, or leaves it as it is.
+    It `changes` the policy there, or leaves it as it is; `old` is the timetable before.
     """
 
+    old: Timetable
     timetable: Timetable
     changes: bool
     difference: Difference
@@ -68,6 +69,14 @@ class Proposal:
     def differences(self) -> list[Difference]:
         """The hours that the change moves, of each cluster."""
         return [turn.difference for turn in self.turns]
+
+    def over(self, period: Period) -> "Proposal":
+        """Return the same with the hours of another period compared."""
+        turns = tuple(
+            replace(turn, difference=compare(turn.old, turn.timetable, period))
+            for turn in self.turns
+        )
+        return replace(self, turns=turns)
 
     @property
     def changed(self) -> Sequence[Turn]:
@@ -140,7 +149,7 @@ def propose(
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
         difference = compare(was, now, period)
-        turns.append(Turn(now, pair.changes, difference, decide(was, at), decide(now, at)))
+        turns.append(Turn(was, now, pair.changes, difference, decide(was, at), decide(now, at)))
     return Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
 
 

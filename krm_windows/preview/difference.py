@@ -61,6 +61,11 @@ class Difference:
     ends: datetime
     changes: tuple[ChangedPeriod, ...]
 
+    @property
+    def days(self) -> int:
+        """How many days are compared."""
+        return round((self.ends - self.begins) / timedelta(days=1))
+
     def length(self, *, opens: bool) -> timedelta:
         """Return how much opens, or closes, in all."""
         lengths = (change.ends - change.begins for change in self.changes if change.opens is opens)

@@ -53,6 +53,8 @@ From = Annotated[
     ),
 ]
 Days = Annotated[int, Query(ge=1, le=_MOST_DAYS, description="How many days.")]
+# Three months and a few days: each is drawn for each group of clusters.
+DrawnDays = Annotated[int, Query(alias="days", ge=1, le=100)]
 Month = Annotated[
     str | None,
     Query(

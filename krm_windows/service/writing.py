@@ -37,8 +37,8 @@ Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
 # How often a change is made anew when the branch has moved meanwhile, here or at the remote.
 _ATTEMPTS = 5
-DAYS = 28
-"""Whose hours of a change are shown: four weeks, as `set` does."""
+# Whose hours of a change are shown: four weeks, as `set` does; where none of theirs moves, a year.
+_DAYS, _YEAR = 28, 366
 # Commits in which a key is looked for.
 _MOST_KEYS = 1000
 # Trailers of a commit (git-interpret-trailers(1)); the reason above them has one line.
@@ -152,8 +152,12 @@ class Writer:
             permissions.check(order.caller, old, new)
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
-            view = View(at, Period(begins, DAYS), order.urgent)
-            return propose(old, new, self._resources(stored, new), view, self._gated)
+            view = View(at, Period(begins, _DAYS), order.urgent)
+            proposal = propose(old, new, self._resources(stored, new), view, self._gated)
+        if any(each.changes for each in proposal.differences):
+            return proposal
+        # It may be a freeze of next summer.
+        return proposal.over(Period(begins, _YEAR))
 
     def preview_new(
         self, snapshot: Snapshot, place: Place, new: KubeObject, order: Order

@@ -20,7 +20,7 @@ from krm_windows.service.pages.rendering import here, page, policy_url
 from krm_windows.service.pages.scope import EVERYWHERE, Where
 from krm_windows.service.pages.spans import Instead, Lack
 from krm_windows.service.problems import Problem
-from krm_windows.service.writing import DAYS, Change, Order, WriteOutcome, entity_tag, found_of
+from krm_windows.service.writing import Change, Order, WriteOutcome, entity_tag, found_of
 
 REASON = "Give a reason in one line; it becomes the commit message."
 # A rule of a policy, or of one cluster, in the path of a finding.
@@ -185,7 +185,7 @@ class Form:
             "cluster": call.cluster,
             "form": self,
             "changes": alike([each for each in differences if each.changes]),
-            "days": DAYS,
+            "days": differences[0].days if differences else None,
         }
         return page(call, template, {**shown, **values}, self.status)
 

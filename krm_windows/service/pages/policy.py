@@ -25,7 +25,7 @@ from krm_windows.service.pages import events, groups, own, subscribe
 from krm_windows.service.pages.groups import Group
 from krm_windows.service.pages.history import proposed
 from krm_windows.service.pages.rendering import environment, here, page
-from krm_windows.service.parameters import Days, From
+from krm_windows.service.parameters import DrawnDays, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 
@@ -41,7 +41,7 @@ router = routing.pages()
 def show_policy(
     call: ReadCluster,
     start: From = None,
-    days: Days = 7,
+    days: DrawnDays = 7,
     # The commit that was made.
     saved: Annotated[str, Query()] = "",
     # `rendered`: find out whether what is rendered is current; `targets`: what the targets take.

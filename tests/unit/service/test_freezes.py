@@ -234,3 +234,10 @@ def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, gi
 @pytest.mark.parametrize("query", ["country=", "country=XX", "country=DE&region=CA", "country=DEU"])
 def test_a_place_without_holidays_is_no_error(client: Client, query: str) -> None:
     assert get(client, f"{PAGE}/holidays?{query}").status == 200
+
+
+def test_a_freeze_of_next_summer_is_previewed_by_its_own_hours(client: Client) -> None:
+    summer = {**get(client, NEW).fields, **DAYS, "date": "2027-08-02", "end-date": "2027-08-08"}
+    page = send(client, NEW.replace("/freeze", "/freeze/preview"), summer)
+    said = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Closes 3 d 9 h more in the next 366 days." in said

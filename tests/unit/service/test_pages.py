@@ -71,6 +71,8 @@ def test_a_policy_has_a_page(client: Client) -> None:
     assert page.status == 200
     assert "Open Mon 08:00 to Thu 17:00" in page.text
     assert "The first that applies wins" in page.text
+    # Each day is drawn for each group of clusters.
+    assert get(client, f"{PAGE}?days=101").status == 400
     assert f"{PAGE}/window?window=week" in page.links
     classes = Counter(found.get("class", "") for _, found in page.tags)
     # Two days of four weeks, on the axis and in the rows of two clusters.
