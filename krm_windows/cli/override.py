@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         request = _request(arguments, name)
         zone = overrides.zone_of_ends(policy, request.cluster)
         ends = _end(request.until or arguments.length, now, zone)
-        heading = f"{request.state} until {coming(ends, zone, now)}\n"
+        heading = f"{request.state} until {coming(ends, zone, overrides.minute(now))}\n"
         change = partial(overrides.made, request=request, at=now)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
     return changed.run(arguments, change, now, Urgency(name, heading, confirm))

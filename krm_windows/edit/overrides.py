@@ -26,7 +26,6 @@ from krm_windows.schedule.timetable import Rule, Timetable
 
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
-_MINUTE = timedelta(minutes=1)
 _PREPOSITION = re.compile("(?:for|until) ", re.IGNORECASE)
 _DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
 
@@ -103,12 +102,9 @@ def minute(at: datetime) -> datetime:
 
 
 def until(at: datetime, length: timedelta) -> datetime:
-    """Return the full minute at which so much time has passed since an instant, none cut off."""
-    begun = minute(at)
-    # Rounded up, so that it lasts at least as long as was asked for.
-    if begun < at:
-        begun += _MINUTE
-    return begun + length
+    """Return the minute so long after that of an instant: `for 1h` at 04:52:40 is until 05:52."""
+    # Its beginning is that minute, too: from one to the other it is what was asked for.
+    return minute(at) + length
 
 
 def default_name(state: str, at: datetime) -> str:
