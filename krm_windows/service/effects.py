@@ -5,20 +5,21 @@ asks: so an answer holds for ever, and those that were asked for last are kept.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple, cast
-from zoneinfo import ZoneInfo
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride
+from krm_windows.edit.overrides import ListedOverride, Phase
 from krm_windows.krm import Value
+from krm_windows.policy.model import Override
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import ChangedPeriod, Difference, compare
-from krm_windows.schedule.timetable import Timetable
+from krm_windows.schedule import timeline
+from krm_windows.schedule.timetable import Rule, Timetable
 from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Stored
@@ -34,24 +35,27 @@ _MOST_EFFECTS = 2000
 _MOST_GROUPS = 50
 # A version is the new one of its commit, and then the old one of the next.
 _MOST_VERSIONS = 64
-_UTC = ZoneInfo("UTC")
 # A commit that was made by hand may have any time: the year behind it has to be before 10000.
 _LATEST = int(datetime(9990, 1, 1, tzinfo=UTC).timestamp())
 
 
 class OverrideEvent(NamedTuple):
-    """An override that a change made, or else took out, as it was at that instant."""
+    """An override that a change made, or else took out, as it was at that instant.
+
+    `first` is what it is on the first cluster.
+    """
 
     override: ListedOverride
+    first: ListedOverride
     ticket: str | None
-    is_made: bool = True
+    is_made: bool
 
 
 class _Version(NamedTuple):
-    """A policy on clusters that are alike, with its overrides."""
+    """A policy on clusters that are alike, with what it says of its overrides."""
 
     timetable: Timetable
-    held: list[OverrideEvent]
+    overrides: dict[str, Override]
 
 
 class _Group(NamedTuple):
@@ -87,13 +91,14 @@ class MovedHours:
 class Effect:
     """What a change did; `note` says why no hours moved, or why it is not known which.
 
-    `still` are the clusters on which none did.
+    `still` are the clusters on which none did, and `why` is why overrides did not.
     """
 
     note: str = ""
     hours: tuple[MovedHours, ...] = ()
     still: Sequence[str] = ()
     events: Mapping[OverrideEvent, Sequence[str]] | None = None
+    why: str = ""
 
     def hours_on(self, cluster: str | None) -> list[MovedHours]:
         """Return the hours that moved on a cluster; None is all of them."""
@@ -127,16 +132,17 @@ class Effects:
             groups, still = self._alike(old, new)
             if len(groups) > _MOST_GROUPS:
                 return Effect("Hours not compared: too many clusters differ")
-            after = [self._on(new, names[0], at) for names in groups]
+            after = [self._on(new, names[0]) for names in groups]
             which = "the version before"
-            before = [self._on(old, names[0], at) for names in groups]
+            before = [self._on(old, names[0]) for names in groups]
         except Problem as problem:
             why = ": ".join(
                 [which, problem.detail, *(str(each["message"]) for each in problem.findings)]
             )
             return Effect(f"Hours not compared: {why}")
         found = _compared(list(map(_Group, groups, before, after)), at, _fields(old, new))
-        return replace(found, still=[*found.still, *still])
+        # Of an override, it is said of those that have it.
+        return found if found.events else replace(found, still=[*found.still, *still])
 
     def _read(self, commit: str | None, file: str, namespace: str, name: str) -> Stored | None:
         """Return a policy as a commit has it, None where it has none; raises Problem."""
@@ -167,27 +173,57 @@ class Effects:
             groups.setdefault(patches, []).append(name)
         return list(groups.values()), still
 
-    def _on(self, stored: Stored, cluster: str, at: datetime) -> _Version:
+    def _on(self, stored: Stored, cluster: str) -> _Version:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""
         # One that only the other version names has it as it is.
         name = cluster if cluster in self._evaluator.patches(stored) else None
-        timetable = self._evaluator.timetable(stored, name)
-        asked = self._evaluator.policy(stored, name).spec.overrides or {}
-        held = []
-        for rule in timetable.overrides:
-            by, ticket = asked[rule.key].requested_by, asked[rule.key].ticket
-            listed = overrides.as_listed(None, rule.key, by, [(rule, timetable)], at)
-            # Most say when by an instant, which is the same in every zone.
-            held.append(OverrideEvent(replace(listed, zone=_UTC), ticket))
-        return _Version(timetable, held)
+        spec = self._evaluator.policy(stored, name).spec
+        return _Version(self._evaluator.timetable(stored, name), spec.overrides or {})
+
+
+def _differing(group: _Group) -> Iterator[tuple[bool, Rule, Override, Timetable]]:
+    """Yield the overrides that one version alone has: whether the new one, and on which clock."""
+    for is_made, here, there in ((False, group.old, group.new), (True, group.new, group.old)):
+        for rule in here.timetable.overrides:
+            asked = here.overrides[rule.key]
+            if asked != there.overrides.get(rule.key):
+                yield is_made, rule, asked, here.timetable
+
+
+def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[str]]:
+    """Return the overrides that differ, each once, however many clocks it is on."""
+    found: dict[tuple[bool, str, Override], tuple[list[str], list[tuple[Rule, Timetable]]]] = {}
+    for group in groups:
+        for is_made, rule, asked, timetable in _differing(group):
+            names, rules = found.setdefault((is_made, rule.key, asked), ([], []))
+            names.extend(group.clusters)
+            rules.append((rule, timetable))
+    events = {}
+    for (is_made, name, asked), (names, rules) in found.items():
+        every, first = (
+            overrides.as_listed(None, name, asked.requested_by, some, at)
+            for some in (rules, rules[:1])
+        )
+        events[OverrideEvent(every, first, asked.ticket, is_made)] = names
+    return events
+
+
+def _unmoved(groups: Sequence[_Group], at: datetime) -> str:
+    """Say why overrides that differ moved no hours; empty where they were over."""
+    said = set()
+    for group in groups:
+        for is_made, rule, _, timetable in _differing(group):
+            one = overrides.as_listed(None, rule.key, None, [(rule, timetable)], at)
+            without = group.old if is_made else group.new
+            if one.phase is not Phase.OVER:
+                decision = timeline.decide(without.timetable, max(at, one.begins or at))
+                rules = ", ".join(each.partition(".")[2] or each for each in decision.rules)
+                said.add(f"{'open' if decision.open else 'closed'} by {rules or 'no window'}")
+    return f"{' and '.join(sorted(said))} either way" if said else ""
 
 
 def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
-    events: dict[OverrideEvent, list[str]] = {}
-    for clusters, old, new in groups:
-        ended = [each._replace(is_made=False) for each in old.held if each not in new.held]
-        for event in (*ended, *(each for each in new.held if each not in old.held)):
-            events.setdefault(event, []).extend(clusters)
+    events = _events(groups, at)
     for days in _DAYS:
         # By the clocks: each zone has instants of its own.
         moved: dict[object, MovedHours] = {}
@@ -202,10 +238,13 @@ def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
                 for each in found.changes
             )
             moved.setdefault(key, MovedHours(found, days, [])).clusters.extend(clusters)
-        still = moved.pop((), None)
+        left = moved.pop((), None)
+        still = left.clusters if left else []
         if moved:
-            return Effect("", tuple(moved.values()), still.clusters if still else (), events)
-    return Effect(f"No hours moved: {fields}", events=events)
+            why = _unmoved([each for each in groups if each.clusters[0] in still], at)
+            return Effect("", tuple(moved.values()), still, events, why)
+    why = _unmoved(groups, at) if events else fields
+    return Effect(why and f"No hours moved: {why}", events=events)
 
 
 def _without_clusters(stored: Stored) -> Value:

@@ -22,6 +22,10 @@ OVERRIDE = (
     '  overrides: {inc-1: {state: Open, starts: "2026-11-21T10:00Z", ends: "2026-11-21T11:00Z", '
     "reason: Fix, requestedBy: Grace <b>, ticket: INC-1}}\n"
 )
+LOCAL = (
+    "  overrides: {loc: {state: Open, starts: 2026-11-24T09:00, ends: 2026-11-24T12:00, "
+    "reason: Fix}}\n"
+)
 SUMMER = "  freezes: {summer: {starts: 2027-08-02, ends: 2027-08-20, reason: Holidays}}\n"
 END = "  clusters:\n"
 # What each commit replaces, and what the page says that it did: the oldest first.
@@ -58,6 +62,22 @@ CHANGES = [
             "north closes 12 d 12 h more in a year closes Mon 08:00 for 4 d 4 h, 3 times from "
             "2027-08-02 (freezes.summer instead of windows.week)"
         ),
+    ),
+    (
+        ("    south:\n", "    south:\n      timeZone: America/Chicago\n"),
+        "in four weeks, on the clock of America/Chicago",
+    ),
+    (
+        (END, LOCAL + END),
+        (
+            "Tue 2026-11-24 09:00 to Tue 2026-11-24 12:00 "
+            "on the clock of each, ended at Fri 2026-11-20 14:00 by Operator loc: Fix "
+            "No hours moved: open by week either way"
+        ),
+    ),
+    (
+        (LOCAL, ""),
+        "Override ended on north, south loc No hours moved: open by week either way",
     ),
     (("names: [apps]", "names: [apps, web]"), "No hours moved: targets changed"),
     (
@@ -130,10 +150,10 @@ def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
         assert said in item
     # On one cluster, what moved there.
     items = listed(client, "?cluster=north&continue=10").items
-    assert "opens 1 h more" in items[2]
-    assert "No hours moved on north" in items[0]
+    assert "opens 1 h more" in items[5]
+    assert "No hours moved on north" in items[3]
     # On a day, and what was before it.
-    assert listed(client, "?on=2026-11-20").items[0].startswith("Change 12")
+    assert listed(client, "?on=2026-11-20").items[0].startswith("Change 15")
     assert not listed(client, "?on=2026-11-19").items
     assert client.ask("GET", f"{PAGE}?on=Tuesday").status == 400
 
