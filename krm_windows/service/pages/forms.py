@@ -6,7 +6,7 @@ said in the form, with all that was typed.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import chain
 
@@ -16,7 +16,7 @@ from krm_windows.edit.proposal import Proposal
 from krm_windows.preview.difference import alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
-from krm_windows.service.pages.rendering import here, page, policy_url
+from krm_windows.service.pages.rendering import here, page
 from krm_windows.service.pages.scope import EVERYWHERE, Where
 from krm_windows.service.pages.spans import Instead, Lack
 from krm_windows.service.problems import Problem
@@ -146,7 +146,9 @@ class Form:
         # The line of the log names the commit, as the page does.
         call.note(outcome)
         if outcome.commit is not None:
-            return done(call, outcome)
+            # Of several clusters, the page of one would show a part.
+            several = len(self.where.chosen) > 1
+            return done(replace(call, cluster=None) if several else call, outcome, self.path)
         self.general.append(Found("There is nothing to save: the policy already says this."))
         return None
 
@@ -223,14 +225,17 @@ def moment(texts: Mapping[str, str], name: str) -> str:
     return "T".join(part for part in (texts[name], texts[f"{name}-time"]) if part)
 
 
-def done(call: Call, outcome: WriteOutcome) -> Response:
-    """Lead to the policy, which names the commit; or to the pull request, where it was proposed."""
-    place = outcome.place
+def done(call: Call, outcome: WriteOutcome, changed: str = "") -> Response:
+    """Lead to the policy, which names the commit; or to the pull request, where it was proposed.
+
+    The page marks the rule that was `changed`, such as `windows.week`.
+    """
     if outcome.branch is not None:
         # Some program printed it: `javascript:` is an address, too.
         address = outcome.pull_request or ""
         link = address if address.startswith(("https://", "http://")) else ""
         return page(call, "proposed.html", {"outcome": outcome, "link": link})
     # Sent again as GET, so that a reload changes nothing twice (RFC 9110, 15.4.4).
-    url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)
+    saved = f"{outcome.commit or ''} {changed}".strip()
+    url = here(call)(cluster=call.cluster, saved=saved)
     return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)

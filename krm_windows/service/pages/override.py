@@ -17,7 +17,7 @@ from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.preview.clock import shown
 from krm_windows.service import models, routing
-from krm_windows.service.admission import Call, Fields, OverrideCluster, OverridePolicy, ReadPolicy
+from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
 from krm_windows.service.pages import forms, scope
 from krm_windows.service.pages.forms import Form, Found, moment
 from krm_windows.service.pages.spans import Lack
@@ -67,13 +67,13 @@ def show_change_of_end(call: OverrideCluster, fields: Fields) -> Response:
 
 # Apart from making it: it changes nothing, so that no line of the log says it did.
 @router.post(f"{_OVERRIDE}/preview")
-def preview_override(call: ReadPolicy, fields: Fields) -> Response:
+def preview_override(call: ReadCluster, fields: Fields) -> Response:
     """Say what would come of an override."""
     return _answer(call, fields, "preview")
 
 
 @router.post(_OVERRIDE)
-def make_override(call: OverridePolicy, fields: Fields) -> Response:
+def make_override(call: OverrideCluster, fields: Fields) -> Response:
     """Make an override, or say why not."""
     return _answer(call, fields, "save")
 

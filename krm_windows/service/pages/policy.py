@@ -42,7 +42,7 @@ def show_policy(
     call: ReadCluster,
     start: From = None,
     days: DrawnDays = 7,
-    # The commit that was made.
+    # The commit that was made, and which rule it changed: `… windows.week`.
     saved: Annotated[str, Query()] = "",
     # `rendered`: find out whether what is rendered is current; `targets`: what the targets take.
     check: Annotated[str, Query()] = "",
@@ -50,6 +50,7 @@ def show_policy(
     """Show a policy: its state, calendar, rules and changes."""
     stored, cluster, windows = call.stored(), call.cluster, call.windows
     now, commit = windows.now(), windows.snapshot.commit
+    made, _, changed = saved.partition(" ")
     clusters = windows.evaluator.clusters(stored)
     # An unknown one is a problem, and said to be one.
     windows.evaluator.check(stored, cluster)
@@ -83,7 +84,8 @@ def show_policy(
         "proposed": proposed(call, stored),
         # Anybody can write an address: it is said only of a commit that did change the file. It may
         # have been some commits ago: the page was left open, and loaded again.
-        "saved": next((each for each in history if each.name == saved), None),
+        "saved": next((each for each in history if each.name == made), None),
+        "changed": changed,
         "rendered": rendered,
         "stages": stages,
         "days": days,

@@ -304,14 +304,15 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     # Pressed twice, the second finds the name taken.
     if f"{datetime.now(UTC):%Y%m%d-%H%M}" in name:
         assert ask(client, "", **SOUTH).status in (303, 422)
-        git("reset", "--quiet", "--hard", answer.headers["location"].rpartition("=")[2])
+        git("reset", "--quiet", "--hard", answer.headers["location"].rpartition("=")[2][:40])
         client.windows.refresh()
     page = get(client, answer.headers["location"])
     assert name in page.text
+    assert 'class="active fresh"' in page.source
     assert "<script>" not in page.source.partition("</head>")[2]
     assert send(client, f"{PAGE}/override/end", {}).status == 400
-    ended = send(client, f"{PAGE}/override/end", {"override": name, **SOUTH})
-    assert ended.status == 303
+    ended = send(client, f"{PAGE}/override/end?cluster=south", {"override": name, **SOUTH})
+    assert ended.headers["location"].startswith(f"{PAGE}?cluster=south&saved=")
     assert count(git) == 3
     assert "overrides" not in policy(git)["clusters"]["south"]
 
