@@ -127,6 +127,21 @@ class Service:
         _check_query(request)
         return Call(request, self, caller, logged)
 
+    def subscribe(self, call: Call) -> str:
+        """Make a calendar address of what a call names; return its token. Raises Problem."""
+        # What could not be read later is not made.
+        self.windows.evaluator.subscribed(call.stored(), call.cluster, self.windows.now())
+        token = self.subscriptions.make(call.caller, call.place, call.cluster)
+        call.logged["event"] = "subscribed"
+        return token
+
+    def revoke(self, call: Call, calendar: str) -> bool:
+        """Revoke an address of the caller's; False where they have no such one."""
+        is_revoked = self.subscriptions.revoke(call.caller, calendar)
+        if is_revoked:
+            call.logged["event"] = "unsubscribed"
+        return is_revoked
+
     def count_failure(self, request: Request) -> None:
         """Count that somebody did not say who they are; raises Problem where it is too often."""
         _take(self.failures, address(request) or "")

@@ -18,6 +18,7 @@ from krm_windows.preview import stages
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import timeline
 from krm_windows.service import admission, bodies, models, problems, routing
+from krm_windows.service.access import digest
 from krm_windows.service.admission import (
     AdminPolicy,
     Anybody,
@@ -35,6 +36,7 @@ from krm_windows.service.bodies import ICS, JSON, MERGE_PATCH
 from krm_windows.service.evaluation import state_record
 from krm_windows.service.parameters import (
     At,
+    CalendarId,
     Continue,
     Days,
     From,
@@ -56,6 +58,7 @@ _TEXT = {"schema": {"type": "string"}}
 _OBJECT = {"schema": {"type": "object"}}
 _WINDOW_POLICY = {"schema": {"$ref": "#/components/schemas/WindowPolicy"}}
 _OVERRIDE = {"schema": {"$ref": "#/components/schemas/Override"}}
+_OVERRIDE_NAMES = models.Override.model_json_schema()["properties"]
 _Answers = dict[int | str, dict[str, Any]]
 # The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
 _KNOWN: _Answers = {304: {"description": "Not modified."}}
@@ -257,6 +260,36 @@ def get_subscribed_calendar(call: Anybody, token: Token) -> Response:
     return _unless_known(call, body, ICS)
 
 
+@router.get(f"{_POLICY}/calendars", response_model=models.CalendarAddressList, tags=["calendars"])
+def list_calendar_addresses(call: ReadCluster) -> Response:
+    """Return the calendar addresses of a policy that the caller may revoke."""
+    found = call.service.subscriptions.of(call.caller, call.place, call.cluster)
+    return as_json({"policy": call.place.title, "calendars": [each.record() for each in found]})
+
+
+@router.post(
+    f"{_POLICY}/calendars",
+    status_code=HTTPStatus.CREATED,
+    response_model=models.CalendarAddress,
+    tags=["calendars"],
+)
+def add_calendar_address(call: ReadCluster) -> Response:
+    """Make a calendar address: whoever has it reads these hours without signing in."""
+    token = call.service.subscribe(call)
+    made = {"id": digest(token), "path": f"/calendars/{token}.ics"}
+    return as_json(made, HTTPStatus.CREATED)
+
+
+@router.delete(
+    f"{_POLICY}/calendars/{{calendar}}", status_code=HTTPStatus.NO_CONTENT, tags=["calendars"]
+)
+def revoke_calendar_address(call: ReadPolicy, calendar: CalendarId) -> Response:
+    """Revoke a calendar address."""
+    if not call.service.revoke(call, calendar):
+        raise _no_calendar()
+    return Response(status_code=HTTPStatus.NO_CONTENT.value)
+
+
 @router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
 def list_overrides(call: ReadPolicy) -> Response:
     """Return the overrides that a policy has in Git: future, active and over."""
@@ -283,7 +316,7 @@ def add_override(
     try:
         asked = models.Override.model_validate(bodies.parsed_object(body[0]))
     except ValidationError as error:
-        raise problems.invalid(error) from None
+        raise problems.invalid(error, _OVERRIDE_NAMES) from None
     now = call.windows.now()
     # Named before it is made, so that the answer to a repetition has the same name.
     name = asked.name or overrides.default_name(asked.state, now)

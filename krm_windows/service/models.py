@@ -3,7 +3,7 @@
 Responses are written from the records of other rooms; a test compares each with its model.
 """
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -250,6 +250,30 @@ class Calendar(_Closed):
     until: datetime
     intervals: list[Interval]
     exceptions: list[CalendarException]
+
+
+class CalendarAddress(_Closed):
+    """An address that was made, for calendar programs: whoever has it can read these hours."""
+
+    id: str
+    path: str = Field(description="The path of the address; nobody is told it again.")
+
+
+class ListedCalendarAddress(_Closed):
+    """An address that somebody made."""
+
+    id: str
+    cluster: str | None
+    owner: str
+    made: datetime
+    asked: date | None = Field(description="The day on which it was last read.")
+
+
+class CalendarAddressList(_Closed):
+    """The addresses of a policy's calendar that the caller may revoke."""
+
+    policy: str
+    calendars: list[ListedCalendarAddress]
 
 
 class ListedPolicy(_Closed):

@@ -39,6 +39,9 @@ OverrideName = Annotated[
     str, Path(alias="override", description="The name of the override.", pattern=_PART)
 ]
 Token = Annotated[str, Path(description="The token of the calendar's address.", pattern=_PART)]
+CalendarId = Annotated[
+    str, Path(alias="calendar", description="The `id` of the address.", pattern=_PART)
+]
 File = Annotated[
     str | None, Query(description="The file, if several contain a policy of this name.")
 ]

@@ -1,7 +1,8 @@
 """Problem details (RFC 9457): every answer that is none, with the findings behind it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -11,6 +12,7 @@ from starlette.responses import Response
 
 from krm_windows.checks import report
 from krm_windows.krm import KubeObject
+from krm_windows.policy.findings import closest
 from krm_windows.results import Result
 
 MEDIA_TYPE = "application/problem+json"
@@ -64,12 +66,20 @@ def no_match() -> Problem:
     )
 
 
-def invalid(error: ValidationError | RequestValidationError) -> Problem:
-    """Return the problem of parameters, or of a body, that are not as they are described."""
+def invalid(
+    error: ValidationError | RequestValidationError, known: Collection[str] = ()
+) -> Problem:
+    """Return the problem of parameters, or of a body of `known` names, that are wrong."""
     first = error.errors()[0]
     if (first["loc"][-1:], first["type"]) == (("If-Match",), "missing"):
         return no_match()
-    return bad_request(invalid_words(first["loc"][-1:], first["msg"]))
+    word, allowed = {
+        "extra_forbidden": (first["loc"][-1], known),
+        "literal_error": (first["input"], re.findall(r"'(\w+)'", first["msg"])),
+    }.get(first["type"], ("", ()))
+    meant = closest(str(word), allowed)
+    hint = f'; did you mean "{meant}"?' if meant else ""
+    return bad_request(f"{invalid_words(first['loc'][-1:], first['msg'])}{hint}")
 
 
 def invalid_words(place: Iterable[int | str], message: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from krm_windows.service.access import Access, Caller, Scope, digest, new_token
 from krm_windows.service.policies import Place
-from krm_windows.service.problems import Problem
+from krm_windows.service.problems import Problem, Record
 from krm_windows.service.windows import Windows
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
@@ -42,6 +42,16 @@ class Subscription:
     made: datetime
     asked: date | None = None
 
+    def record(self) -> Record:
+        """Return it as JSON says it."""
+        return {
+            "id": self.hash,
+            "cluster": self.cluster,
+            "owner": self.owner,
+            "made": self.made.isoformat(timespec="seconds"),
+            "asked": self.asked and self.asked.isoformat(),
+        }
+
     def is_of(self, caller: Caller) -> bool:
         """Whether somebody may see it, and revoke it."""
         return self.owner == caller.name or caller.may(Scope.ADMIN)
@@ -66,6 +76,16 @@ class Subscriptions:
         except ValueError:
             # Not begun anew: whoever has an address would lose it.
             raise WorkspaceError(_BROKEN) from None
+
+    def of(self, caller: Caller, place: Place, cluster: str | None) -> list[Subscription]:
+        """Return those of a policy, or of a cluster, that somebody may revoke."""
+        return [
+            each
+            for each in self.every()
+            if each.place.key == place.key
+            and cluster in (None, each.cluster)
+            and each.is_of(caller)
+        ]
 
     def make(self, caller: Caller, place: Place, cluster: str | None) -> str:
         """Make one; return its token, which nobody gets again. Raises Problem for too many."""

@@ -17,13 +17,14 @@ router = routing.pages()
 @router.post(_SUBSCRIBE)
 def make_calendar_address(call: ReadCluster, _: Fields) -> Response:
     """Make an address, and show it: its token is kept nowhere."""
-    stored, windows = call.stored(), call.windows
-    # What could not be read later is not made.
-    windows.evaluator.subscribed(stored, call.cluster, windows.now())
-    token = call.service.subscriptions.make(call.caller, call.place, call.cluster)
-    call.logged["event"] = "subscribed"
+    token = call.service.subscribe(call)
     address = f"{call.request.url.netloc}/calendars/{token}.ics"
-    found = {"stored": stored, "here": here(call), "cluster": call.cluster, "address": address}
+    found = {
+        "stored": call.stored(),
+        "here": here(call),
+        "cluster": call.cluster,
+        "address": address,
+    }
     return page(call, "subscribed.html", found)
 
 
@@ -31,8 +32,7 @@ def make_calendar_address(call: ReadCluster, _: Fields) -> Response:
 def revoke_calendar_address(call: ReadCluster, fields: Fields) -> Response:
     """Revoke an address."""
     # The list says what is left, also to who presses twice.
-    if call.service.subscriptions.revoke(call.caller, fields.get("hash", "")):
-        call.logged["event"] = "unsubscribed"
+    call.service.revoke(call, fields.get("hash", ""))
     url = f"{here(call)(cluster=call.cluster)}#subscribe"
     return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)
 
@@ -43,13 +43,6 @@ def listed(call: Call) -> list[Subscription] | None:
     None where they cannot be read, which keeps nobody from the hours.
     """
     try:
-        every = call.service.subscriptions.every()
+        return call.service.subscriptions.of(call.caller, call.place, call.cluster)
     except WorkspaceError:
         return None
-    return [
-        each
-        for each in every
-        if each.place.key == call.place.key
-        and call.cluster in (None, each.cluster)
-        and each.is_of(call.caller)
-    ]

@@ -389,7 +389,7 @@ def test_whoever_is_not_known_gets_nothing(serve: Serve, tmp_path: Path) -> None
     wrong = []
     for route in (*description.ROUTES, *table.ROUTES):
         target = route.path.replace("{token}", "x").format(
-            namespace="flux-system", name="week", override="o", asset="x"
+            namespace="flux-system", name="week", override="o", calendar="c", asset="x"
         )
         for method in route.methods:
             is_open = route.path in OPEN and (method, route.path) != ("POST", "/ui/login")

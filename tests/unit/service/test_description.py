@@ -67,6 +67,10 @@ ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
     ("DELETE", f"{POLICY}/overrides/none?cluster=none", b"", {}),
     ("PUT", POLICY, OTHER, {"if_match": "*"}),
     ("POST", f"{POLICY}/preview", OTHER, {}),
+    ("GET", f"{POLICY}/calendars", b"", {}),
+    ("POST", f"{POLICY}/calendars", b"", {}),
+    ("POST", f"{POLICY}/calendars?cluster=none", b"", {}),
+    ("DELETE", f"{POLICY}/calendars/none", b"", {}),
     ("GET", "/fleet", b"", {}),
     ("GET", "/calendars/none.ics", b"", {}),
     ("GET", "/healthz", b"", {}),
@@ -137,6 +141,20 @@ def test_the_document_is_of_the_table_of_routes(client: Client) -> None:
     assert names <= found["components"]["schemas"].keys()
     for schema in found["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ({"state": "Open"}, '"open"'),
+        ({"clusters": ["north"]}, '"cluster"'),
+        ({"requested_by": "a"}, '"requestedBy"'),
+    ],
+)
+def test_what_was_meant_is_said(client: Client, wrong: dict[str, object], meant: str) -> None:
+    body = {"state": "open", "reason": "r", "for": "2h", **wrong}
+    detail = client.ask("POST", f"{POLICY}/overrides", body).json()["detail"]
+    assert detail.endswith(f"; did you mean {meant}?")
 
 
 def test_how_long_an_override_may_last(client: Client) -> None:

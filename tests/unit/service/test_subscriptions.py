@@ -281,3 +281,20 @@ def test_no_token_is_asked_for_where_there_is_none(
             continue
         assert words in page.body.decode()
         assert 'name="token"' not in page.body.decode()
+
+
+def test_a_program_makes_lists_and_revokes_an_address(serve: Serve) -> None:
+    client, calendars = serve(BOB), "/policies/flux-system/week/calendars"
+    made = client.ask("POST", f"{calendars}?cluster=south")
+    assert made.status == 201
+    assert client.ask("GET", made.json()["path"]).status == 200
+    assert client.ask("GET", f"{calendars}?cluster=north").json()["calendars"] == []
+    [found] = client.ask("GET", calendars).json()["calendars"]
+    assert (found["id"], found["cluster"]) == (made.json()["id"], "south")
+    assert found["asked"] is not None
+    # A stranger neither sees nor revokes it.
+    other = serve(Caller("eve", Person("Eve", "eve@example.com"), frozenset({Scope.READ})))
+    assert other.ask("GET", calendars).json()["calendars"] == []
+    statuses = [each.ask("DELETE", f"{calendars}/{found['id']}").status for each in (other, client)]
+    assert statuses == [404, 204]
+    assert client.ask("GET", made.json()["path"]).status == 404
