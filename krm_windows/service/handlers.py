@@ -207,7 +207,7 @@ def get_pending(call: ReadCluster) -> Response:
     stored, windows = call.stored(), call.windows
     timetable = windows.evaluator.timetable(stored, call.cluster)
     decision = timeline.decide(timetable, windows.now())
-    waits = windows.waiting.since(decision, windows.snapshot.commit)
+    waits = windows.waits(decision)
     targets = windows.waiting.targets(stored, call.cluster, waits)
     state = state_record(stored, timetable, decision)
     return as_json({**state, "branch": windows.branch.name, **waits.record(), **targets.record()})

@@ -23,7 +23,7 @@ from krm_windows.service.problems import Problem, Record
 from krm_windows.service.settings import Settings
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch
+from krm_windows.system.git_branch import MOST_FILES, Branch
 from krm_windows.system.git_objects import Commit
 from krm_windows.system.programs import Limits
 
@@ -46,13 +46,19 @@ class Waits:
     """What has come to the branch since a policy closed, the newest commit first.
 
     `old` is the commit that the branch had then, None where that is not known: then `commits` are
-    only some of those that came.
+    only some of those that came. `others` are those that change more than windows.
     """
 
     decision: Decision
     tip: str
     old: str | None
     commits: tuple[Commit, ...] = ()
+    others: tuple[Commit, ...] = ()
+
+    @property
+    def shown(self) -> list[Record]:
+        """The first of the others, as JSON says them."""
+        return list(map(records.commit, self.others[:_SHOWN]))
 
     def record(self) -> Record:
         """Return it as JSON says it."""
@@ -87,10 +93,14 @@ class Waiting:
         self._branch = branch
         self._history = lru_cache(_TIPS)(self._read_history)
         self._answer = lru_cache(_ANSWERS)(self._look)
+        self._is_own = lru_cache(MOST_COMMITS)(self._changes_only)
         self._lock = threading.Lock()
 
-    def since(self, decision: Decision, tip: str) -> Waits:
-        """Return what has come since a decision began to hold; raises WorkspaceError."""
+    def since(self, decision: Decision, tip: str, own: tuple[str, ...]) -> Waits:
+        """Return what has come since a decision began to hold; raises WorkspaceError.
+
+        `own` are the files of policies, and the directories that are rendered from them.
+        """
         if decision.open or decision.since is None:
             # Of a policy that is closed for good, or for 400 days, nobody knows when it closed.
             return Waits(decision, tip, tip if decision.open else None)
@@ -99,8 +109,12 @@ class Waiting:
         # The newest that was there already, by the way of the branch and not by the clock.
         for number, commit in enumerate(commits):
             if commit.committed <= closed:
-                return Waits(decision, tip, commit.name, commits[:number])
-        return Waits(decision, tip, None, commits)
+                old, commits = commit.name, commits[:number]
+                break
+        else:
+            old = None
+        others = tuple(each for each in commits if not self._is_own(each, own))
+        return Waits(decision, tip, old, commits, others)
 
     def targets(self, stored: Stored, cluster: str | None, waits: Waits) -> Targets:
         """Find out what the targets take of what has come: it takes seconds, the first time.
@@ -147,6 +161,13 @@ class Waiting:
         if ended.code != 0:
             return Targets(note=ended.last_line.removeprefix("krm-windows: "))
         return Targets(tuple(map(_target, json.loads(ended.output)["targets"])))
+
+    def _changes_only(self, commit: Commit, own: tuple[str, ...]) -> bool:
+        objects = self._branch.objects
+        old, new = (each and objects.tree(each) for each in (commit.parent, commit.name))
+        # Of a large commit, the first other path says it.
+        changed = objects.differences(old, new, MOST_FILES)
+        return all(f"{path}/".startswith(own) for path, _, _ in changed)
 
     def _read_history(self, tip: str) -> tuple[Commit, ...]:
         return tuple(self._branch.first_parents(tip, MOST_COMMITS))

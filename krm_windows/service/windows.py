@@ -13,6 +13,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
+from krm_windows.gate.timetable import Decision
 from krm_windows.service import links, policies
 from krm_windows.service.authors import Authors
 from krm_windows.service.effects import Effects
@@ -22,7 +23,7 @@ from krm_windows.service.problems import Problem
 from krm_windows.service.proposals import Watch
 from krm_windows.service.rendering import Read, Renderer, Renew
 from krm_windows.service.settings import Settings
-from krm_windows.service.waiting import Waiting
+from krm_windows.service.waiting import Waiting, Waits
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch
@@ -63,6 +64,7 @@ class Windows:
         self.authors = Authors(self.branch, self.effects.version)
         # Set once the service stops: then what is sent to browsers for hours ends, too.
         self.stopping = threading.Event()
+        self._own = lru_cache(1)(self._own_paths)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
         self._reading = threading.Lock()
         # Why the branch could not be read; empty where it could.
@@ -170,6 +172,18 @@ class Windows:
         """Return the latest commits that changed the file of a policy, newest first."""
         # A commit has one history, so the answer never changes.
         return self._log(self.snapshot.commit, count, stored.file)
+
+    def waits(self, decision: Decision) -> Waits:
+        """Return what has come since a decision began to hold; raises WorkspaceError."""
+        commit = self.snapshot.commit
+        return self.waiting.since(decision, commit, self._own(commit))
+
+    def _own_paths(self, commit: str) -> tuple[str, ...]:
+        # What else is in a file of a policy may concern a cluster.
+        paths = [each.file for each in self.snapshot.every() if each.is_alone]
+        if self.renderer is not None:
+            paths += [each.directory for each in self.renderer.outputs(commit)]
+        return tuple(f"{each}/" for each in paths)
 
     def commit_url(self, commit: str) -> str | None:
         """Return where a browser finds a commit; None where that is not known."""

@@ -19,7 +19,7 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_objects import Commit, Node, Objects
 from krm_windows.system.git_program import Git, MovedError
 
-_MOST_FILES = 1_000_000
+MOST_FILES = 1_000_000
 # Commits among which one is looked for that has the patch of another.
 _MOST_LATER = 100
 # Seconds after which a lock of a ref is a dead one: it is held for a write of forty bytes.
@@ -112,7 +112,7 @@ class Branch:
         """Return the plain files of a commit below a directory (empty: all), links left out."""
         tree = self.objects.tree(commit, below)
         prefix = f"{below}/" if below else ""
-        found = self.objects.files(tree, _MOST_FILES, prefix) if tree else ()
+        found = self.objects.files(tree, MOST_FILES, prefix) if tree else ()
         return sorted(
             (self._file(path, node) for path, node in found if node.is_file),
             key=lambda file: os.fsencode(file.path),

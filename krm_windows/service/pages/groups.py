@@ -115,7 +115,7 @@ def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Gro
     decision = timeline.decide(timetable, now)
     waits = None
     if not decision.open:
-        waits = windows.waiting.since(decision, windows.snapshot.commit)
+        waits = windows.waits(decision)
     return replace(group, timetable=timetable, decision=decision, waits=waits)
 
 

@@ -25,6 +25,7 @@ MONDAY = datetime(2026, 12, 14, 9, tzinfo=UTC)
 CLOSED = "2026-12-10T17:00:00+01:00"
 SCRIPT = "<script>alert(1)</script>"
 APPLIED = APPS.replace("fleet", "flux-system")
+ALONE = "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\nmetadata: {name: %s}\n"
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {size: small}\n"
 
 
@@ -55,7 +56,8 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
     old = flux("2026-12-10T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "At the edge")
     flux("2026-12-10T16:00:01Z", "apps/settings.yaml", f"{SETTINGS}# 2\n", "One")
     new = flux("2026-12-11T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 3\n", "Two")
-    found = asked(serve(at=SATURDAY))
+    client = serve(at=SATURDAY)
+    found = asked(client)
     assert (found["from"], found["to"], found["branch"]) == (old, new, "main")
     assert (found["open"], found["since"]) == (False, CLOSED)
     assert (found["count"], found["complete"]) == (2, True)
@@ -64,6 +66,13 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
     assert found["targets"] is None
     [note] = found["notes"]
     assert "serve is not told of `clusters`" in note
+    # A page does not count what changes windows alone; another object in the file is more.
+    for path, end in (("alone", ""), ("more", f"---\n{SETTINGS}")):
+        flux("2026-12-11T17:00:00Z", f"clusters/{path}.yaml", ALONE % path + end, path)
+    client.windows.refresh()
+    page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
+    assert "3 commits to <code>main</code>" in page
+    assert "1 commit of windows alone not counted" in page
 
 
 def test_a_merge_came_when_it_was_merged(
@@ -160,7 +169,10 @@ def test_what_the_targets_take_is_found_and_shown(serve: Serve, flux: Callable[.
     for each in (first, page):
         assert SCRIPT not in each
         assert escape(SCRIPT) in each
-    assert client.ask("GET", "/").body.decode().count("2 commits since it closed") == 2
+    assert (
+        client.ask("GET", "/").body.decode().count("2 commits in this repository since it closed")
+        == 2
+    )
     # A policy of two clusters says it of each alone.
     assert "What waits" not in client.ask("GET", PAGE).body.decode()
     # Once it waits for nothing more, it is said to be so: another policy text, or another commit.
