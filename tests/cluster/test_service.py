@@ -140,7 +140,8 @@ def test_a_change_over_http_is_in_force_with_no_other_hand(
     note("from an override on the page to its effect", env.eventually_closed())
     assert history(env)[0] == "ada: Line down"
     [override] = service.rest("GET", "/overrides")["overrides"]
-    service.page("/override/end", scope="all", override=override["name"])
+    reason, name = "End override: line repaired", override["name"]
+    service.page("/override", scope="all", override=name, reason=reason, **{"for": "now"})
     env.eventually_open()
     assert "End override" in history(env)[0]
     check(env)

@@ -43,6 +43,7 @@ document.querySelectorAll("[data-tick]").forEach((button) => {
 });
 
 document.querySelectorAll("form[data-live]").forEach((form) => {
+  const [all, some] = form.querySelectorAll("[name=scope]");
   const status = document.getElementById("preview-status");
   const address = form.querySelector("[data-preview]").formAction;
   let timer, asked;
@@ -73,6 +74,9 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   });
   form.addEventListener("input", ({ target }) => {
+    // Who ticks a cluster means some of them, and of all none is ticked.
+    if (target.name?.startsWith("on:")) some.checked = true;
+    if (target === all) form.querySelectorAll("[name^='on:']").forEach((box) => { box.checked = false; });
     // A reason moves no hours, and stops no preview that is on its way.
     if (["reason", "why"].includes(target.name)) return;
     clearTimeout(timer);

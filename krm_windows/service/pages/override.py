@@ -18,10 +18,10 @@ from krm_windows.plan import clocks
 from krm_windows.preview.clock import shown
 from krm_windows.service import models, routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
-from krm_windows.service.pages import forms, scope
+from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form, Found, moment
 from krm_windows.service.pages.spans import Lack
-from krm_windows.service.problems import Problem, bad_request
+from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Order
 
 _OVERRIDE = "/ui/policies/{namespace}/{name}/override"
@@ -32,6 +32,7 @@ LENGTHS = {
     "2h": "2 hours",
     "4h": "4 hours",
     "today": "Until midnight",
+    "at": "Another time",
 }
 """What is chosen at once for how long, with its words."""
 FIELDS = (
@@ -54,15 +55,18 @@ _WRONG = {
 @router.get(_OVERRIDE)
 def show_override_form(call: OverrideCluster, state: Annotated[str, Query()] = "open") -> Response:
     """Show the form."""
-    first = {"state": state, "when": "now", "requestedBy": call.caller.person.name}
+    # Where nobody has to sign in, it is not known who asks.
+    is_known = call.caller != call.service.access.ways.anonymous
+    by = call.caller.person.name if is_known else ""
+    first = {"state": state, "when": "now", "requestedBy": by}
     return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=scope.offered(call)))
 
 
 @router.post(f"{_OVERRIDE}/change")
 def show_change_of_end(call: OverrideCluster, fields: Fields) -> Response:
     """Show the form for another end of an override, as an entry of the list sends it."""
-    texts = {**dict.fromkeys(FIELDS, ""), **fields}
-    return _page(call, Form(texts, where=scope.sent(call, fields)))
+    reason = f"End override {fields.get('override')}" if fields.get("for") == "now" else ""
+    return _answer(call, {"reason": reason, **fields}, "preview")
 
 
 # Apart from making it: it changes nothing, so that no line of the log says it did.
@@ -78,30 +82,14 @@ def make_override(call: OverrideCluster, fields: Fields) -> Response:
     return _answer(call, fields, "save")
 
 
-@router.post(f"{_OVERRIDE}/end")
-def end_override_on_page(call: OverrideCluster, fields: Fields) -> Response:
-    """End an override, or take one away that is over."""
-    # In a field and not in the path: a name may be any key of YAML.
-    name, where = fields.get("override", ""), scope.sent(call, fields)
-    if not name:
-        raise bad_request("the form does not name the override to end")
-
-    def change(config: KubeObject) -> KubeObject:
-        for cluster in where.places:
-            config = overrides.ended(config, name, cluster)
-        return config
-
-    # Ended in a hurry, as it was made: the message says what and where.
-    reason = f"End override {name} of {call.place.title}"
-    order = Order(call.caller, reason, urgent=True, override=name)
-    outcome = call.writer.change(call.place, change, order)
-    call.note(outcome)
-    return forms.done(call, outcome)
-
-
 def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     texts = {name: sent.get(name, "").strip() for name in FIELDS}
     form = Form(texts, action, fields=_PLACES, where=scope.sent(call, sent))
+    if action == "save" and not texts["reason"]:
+        form.add("reason", _WRONG["reason"])
+    if texts["override"] and texts["for"] == "now":
+        order = Order(call.caller, texts["reason"], urgent=True, override=texts["override"])
+        return form.answer(call, partial(_ended, form=form), order) or _page(call, form)
     request = _request(form, call.windows.now())
     if request is None:
         return _page(call, form)
@@ -125,8 +113,6 @@ def _request(form: Form, now: datetime) -> OverrideRequest | None:
         case length:
             given["for"] = length
     given = {name: text for name, text in given.items() if text}
-    if form.action == "save" and not texts["reason"]:
-        form.add("reason", _WRONG["reason"])
     # It may be still to come, and hides nothing else that is wrong.
     given.setdefault("reason", "…")
     end = "until" if texts["for"] == "at" else "for"
@@ -209,6 +195,13 @@ def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datet
         return {"overrides": {request.name or "": shown}}
 
     return form.where.applied(config, part)
+
+
+def _ended(config: KubeObject, form: Form) -> KubeObject:
+    """Return a policy without the override, also where it is over."""
+    for cluster in form.where.places:
+        config = overrides.ended(config, form.texts["override"], cluster)
+    return config
 
 
 def _page(call: Call, form: Form) -> Response:

@@ -177,12 +177,12 @@ def _answer(call: Call, rule: Rule, fields: Mapping[str, str], action: str) -> R
     texts = {name: sent.get(name, "").strip() for name in names}
     form = Form(texts, action, "", _places(kind, texts), scope.sent(call, sent), _WORDS)
     typed = _typed(call, form, rule)
-    name = rule.name or _named(call.stored().config, form, kind)
+    name = rule.name or _named(call.stored().config, form, kind, typed[kind.begins])
     # While somebody types, nothing is kept under it.
     changed = Rule(kind, name or "new")
     form.path = f"{kind.many}.{changed.name}"
-    if kind is FREEZE and not rule.name:
-        texts[kind.why] = f"Freeze: {texts[kind.about]}"
+    if not rule.name:
+        texts[kind.why] = f"{kind.name.capitalize()}: {texts[kind.about] or name}"
     elif action == "save" and not texts[kind.why]:
         form.add(kind.why, REASON)
     if kind is FREEZE and not typed[kind.about]:
@@ -213,16 +213,17 @@ def _typed(call: Call, form: Form, rule: Rule) -> dict[str, str]:
     return typed
 
 
-def _named(config: KubeObject, form: Form, kind: Kind) -> str:
-    """Return the name of a new rule, and say what is wrong with it."""
+def _named(config: KubeObject, form: Form, kind: Kind, begins: str) -> str:
+    """Return the name of a new rule, and say what is wrong with it.
+
+    Without one it is named after what it is about, or else when it `begins`: `tue-thu-06-00`.
+    """
     texts, name = form.texts, form.texts["name"]
     taken = {*rules_on(config, kind.many, None), *chain.from_iterable(kind.own(config).values())}
-    if not name and kind is FREEZE:
-        year = texts["date"][:4] if texts["repeats"] == "once" else ""
-        return entries.name(texts[kind.about], year, taken)
     if not name:
-        form.lacks(Lack("name", "Give it a name, such as working-week."))
-    elif not re.fullmatch(LABEL, name):
+        year = texts["date"][:4] if texts["repeats"] == "once" else ""
+        return entries.name(texts[kind.about] or begins, year, taken)
+    if not re.fullmatch(LABEL, name):
         spelled = entries.label(name)
         instead = Instead("name", spelled, f"Use {spelled}")
         form.lacks(Lack("name", _WORDS[rules.NAME_SYNTAX.id], instead))
@@ -301,11 +302,11 @@ def _page(call: Call, form: Form, rule: Rule) -> Response:
     # Whose clock shows the times of a rule.
     config = call.stored().config
     zones = clocks.of_clusters(config)
-    clock = f"All times are on each cluster's own clock, in {len(zones)} time zones."
+    clock = f"Times are on each cluster's own clock, in {len(zones)} time zones."
     if call.cluster is not None:
         zones = {clocks.zone(config, call.cluster)}
     if len(zones) == 1:
-        clock = f"All times are in {zones.pop().key}."
+        clock = f"Times are in {zones.pop().key}."
     own = rule.kind.own(config).get(call.cluster or "", {})
     return form.page(
         call,

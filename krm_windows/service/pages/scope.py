@@ -32,6 +32,8 @@ class Where:
         """What is still to be chosen, in a sentence; empty where all is said."""
         if self.kind not in (ALL, SOME):
             return "Choose whether it applies to all clusters, or only to some."
+        if self.kind == ALL and self.chosen:
+            return "Choose Only some, or untick the clusters."
         if self.kind == SOME and not self.chosen:
             return "Choose at least one cluster."
         return ""

@@ -153,6 +153,7 @@ def test_a_change_is_for_all_clusters_or_for_those_that_are_ticked(
     for chosen, status, said in (
         ({"scope": ""}, 422, "Choose whether"),
         ({"scope": "some"}, 422, "Choose at least one"),
+        ({"scope": "all", "on:north": "yes"}, 422, "untick the clusters"),
         ({"scope": "some", "on:east": "yes"}, 404, "no cluster"),
     ):
         page = send(client, target, {**fields, **chosen})
@@ -310,9 +311,15 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert name in page.text
     assert 'class="active fresh"' in page.source
     assert "<script>" not in page.source.partition("</head>")[2]
-    assert send(client, f"{PAGE}/override/end", {}).status == 400
-    ended = send(client, f"{PAGE}/override/end?cluster=south", {"override": name, **SOUTH})
+    form = send(client, f"{PAGE}/override/change", {"override": name, "for": "now", **SOUTH})
+    assert count(git) == 2
+    assert form.fields["reason"] == f"End override {name}"
+    assert send(client, f"{PAGE}/override", {**form.fields, "reason": ""}).status == 422
+    wrong = {**form.fields, "override": "other"}
+    assert "'other' not found" in send(client, f"{PAGE}/override", wrong).text
+    ended = send(client, f"{PAGE}/override?cluster=south", form.fields)
     assert ended.headers["location"].startswith(f"{PAGE}?cluster=south&saved=")
+    assert git("log", "-1", "--format=%s").strip() == f"End override {name}"
     assert count(git) == 3
     assert "overrides" not in policy(git)["clusters"]["south"]
 
@@ -496,14 +503,22 @@ def test_a_window_is_added(client: Client, git: Git) -> None:
     target = f"{PAGE}/window"
     form = get(client, target)
     fields = {**form.fields, **NIGHTS}
-    for name in ("", "week", "Not A Label"):
+    for name in ("week", "Not A Label"):
         page = send(client, target, {**fields, "name": name})
         assert page.status == 422, name
         assert page.fields["begins"] == "daily 22:00"
         assert [link for link in page.links if link.startswith("#")] == ["#main", "#name"]
     assert send(client, target, {**fields, "name": "nightly"}).status == 303
     assert count(git) == 2
-    assert policy(git)["windows"]["nightly"] == {"opens": "daily 22:00", "duration": "2h"}
+    # Without a name it is called after when it opens.
+    assert (
+        send(client, target, {**fields, "etag": get(client, target).fields["etag"]}).status == 303
+    )
+    assert git("log", "-1", "--format=%s").strip() == "Window: daily-22-00"
+    windows = policy(git)["windows"]
+    assert (
+        windows["nightly"] == windows["daily-22-00"] == {"opens": "daily 22:00", "duration": "2h"}
+    )
 
 
 def test_an_error_of_a_name_that_is_there_is_no_error_of_a_field(client: Client, git: Git) -> None:
@@ -656,7 +671,7 @@ def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
     for path, query in (
         *((path, "") for path in ("freeze", "holidays", "override/change")),
         *((path, "window=week") for path in ("window", "window/preview")),
-        *((path, "") for path in ("override", "override/preview", "override/end")),
+        *((path, "") for path in ("override", "override/preview")),
         ("freeze", "freeze=year"),
         ("window", urlencode({"window": text, "cluster": text})),
         ("freeze/preview", urlencode({"freeze": text, "cluster": text})),
