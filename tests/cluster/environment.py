@@ -365,10 +365,14 @@ class Environment:
     def reconcile_delivery(self, times: int = 2) -> None:
         """Have `fleet` reconcile, as `flux reconcile` does, and wait until it has."""
         for _ in range(times):
-            asked = str(time.time_ns())
-            patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": asked}}}
-            self.api.patch("kustomizations", self.name, PARENT, patch, manager="flux")
+            asked = self.ask_for_delivery()
             eventually("fleet has reconciled", partial(self.has_reconciled, asked, PARENT))
+
+    def ask_for_delivery(self) -> str:
+        asked = str(time.time_ns())
+        patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": asked}}}
+        self.api.patch("kustomizations", self.name, PARENT, patch, manager="flux")
+        return asked
 
     def has_reconciled(self, asked: str, name: str = APPS) -> bool:
         return self.target(name).get("status", {}).get("lastHandledReconcileAt") == asked
