@@ -1,12 +1,12 @@
-"""What each change of a policy did: the hours that it moved, and overrides that it made or ended.
+"""What each change of a policy did: hours it moved, overrides it made or ended, rules it wrote.
 
 A commit never changes, and the hours of the weeks that follow it are compared, whenever somebody
 asks: so an answer holds for ever, and those that were asked for last are kept.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride, Phase
-from krm_windows.krm import Value
+from krm_windows.krm import InputError, Value
 from krm_windows.policy.model import Override
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import ChangedPeriod, Difference, compare
@@ -35,6 +35,8 @@ _MOST_EFFECTS = 2000
 _MOST_GROUPS = 50
 # A version is the new one of its commit, and then the old one of the next.
 _MOST_VERSIONS = 64
+_MOST_TEXTS = 5000
+_UNKNOWN = ""
 # A commit that was made by hand may have any time: the year behind it has to be before 10000.
 _LATEST = int(datetime(9990, 1, 1, tzinfo=UTC).timestamp())
 
@@ -91,7 +93,7 @@ class MovedHours:
 class Effect:
     """What a change did; `note` says why no hours moved, or why it is not known which.
 
-    `still` are the clusters on which none did, and `why` is why overrides did not.
+    `still` are clusters that it is of and on which none did, and `why` is why overrides did not.
     """
 
     note: str = ""
@@ -114,22 +116,52 @@ class Effects:
         # Without the targets of that time: hours that hang on them are not known.
         self._evaluator = Evaluator(None, lambda: "")
         self._of = lru_cache(_MOST_EFFECTS)(self._found)
-        self.version = lru_cache(_MOST_VERSIONS)(self._read)
+        self._version = lru_cache(_MOST_VERSIONS)(self._read)
+        self._text = lru_cache(_MOST_TEXTS)(self._said)
 
     def of(self, commit: Commit, stored: Stored) -> Effect:
         """Return what a commit did to a policy."""
         return self._of(commit, stored.file, stored.namespace, stored.name)
 
+    def author(
+        self, stored: Stored, cluster: str | None, rule: str, history: Iterable[Commit]
+    ) -> Commit | None:
+        """Return the commit that gave a rule its text; None where no such one is in the history.
+
+        The history has the latest commits that changed the file, newest first; `rule` is a path in
+        the spec, such as `windows.week`, and on a cluster its patch counts, too.
+        """
+        policy = stored.file, stored.namespace, stored.name
+        shallow = self._branch.layout.shallow()
+        for commit in history:
+            text = self._text(commit.name, cluster, rule, *policy)
+            before = [self._text(parent, cluster, rule, *policy) for parent in commit.parents]
+            # What cannot be read, or was cut off, may have said the same.
+            if _UNKNOWN in (text, *before) or (shallow and not before):
+                return None
+            if text not in before:
+                return commit
+        return None
+
+    def _said(self, commit: str, cluster: str | None, rule: str, *policy: str) -> str:
+        places = [("spec",), ("spec", "clusters", cluster)] if cluster else [("spec",)]
+        try:
+            stored = self._version(commit, *policy)
+            texts = [stored and stored.config.get(*each, *rule.split(".", 1)) for each in places]
+        except (Problem, InputError):
+            return _UNKNOWN
+        return json.dumps(texts)
+
     def _found(self, commit: Commit, *policy: str) -> Effect:
         at = datetime.fromtimestamp(min(commit.committed, _LATEST) // 60 * 60, UTC)
         which = "the version before"
         try:
-            old = self.version(commit.parent, *policy)
+            old = self._version(commit.parent, *policy)
             which = "this version"
-            new = self.version(commit.name, *policy)
+            new = self._version(commit.name, *policy)
             if old is None or new is None:
                 return Effect("The policy was removed" if old else "The policy is new in this file")
-            groups, still = self._alike(old, new)
+            groups = self._alike(old, new)
             if len(groups) > _MOST_GROUPS:
                 return Effect("Hours not compared: too many clusters differ")
             after = [self._on(new, names[0]) for names in groups]
@@ -140,9 +172,7 @@ class Effects:
                 [which, problem.detail, *(str(each["message"]) for each in problem.findings)]
             )
             return Effect(f"Hours not compared: {why}")
-        found = _compared(list(map(_Group, groups, before, after)), at, _fields(old, new))
-        # Of an override, it is said of those that have it.
-        return found if found.events else replace(found, still=[*found.still, *still])
+        return _compared(list(map(_Group, groups, before, after)), at, _fields(old, new))
 
     def _read(self, commit: str | None, file: str, namespace: str, name: str) -> Stored | None:
         """Return a policy as a commit has it, None where it has none; raises Problem."""
@@ -159,19 +189,16 @@ class Effects:
                 return Stored(namespace, name, file, found.mode, found.blob, config)
         return None
 
-    def _alike(self, old: Stored, new: Stored) -> tuple[list[list[str]], list[str]]:
-        """Return the clusters that a change may be of, together those alike, and all others."""
+    def _alike(self, old: Stored, new: Stored) -> list[list[str]]:
+        """Return the clusters that a change may be of, together those alike."""
         is_of_all = _without_clusters(old) != _without_clusters(new)
-        still: list[str] = []
         groups: dict[str, list[str]] = {}
         was, now = map(self._evaluator.patches, (old, new))
         for name in {**was, **now} or [""]:
-            if not is_of_all and was.get(name) == now.get(name):
-                still.append(name)
-                continue
-            patches = json.dumps([was.get(name), now.get(name)], sort_keys=True)
-            groups.setdefault(patches, []).append(name)
-        return list(groups.values()), still
+            patches = [was.get(name), now.get(name)]
+            if is_of_all or patches[0] != patches[1]:
+                groups.setdefault(json.dumps(patches, sort_keys=True), []).append(name)
+        return list(groups.values())
 
     def _on(self, stored: Stored, cluster: str) -> _Version:
         """Return a policy as a cluster has it; raises Problem where it is wrong."""

@@ -55,11 +55,6 @@ class Waits:
     commits: tuple[Commit, ...] = ()
     others: tuple[Commit, ...] = ()
 
-    @property
-    def shown(self) -> list[Record]:
-        """The first of the others, as JSON says them."""
-        return list(map(records.commit, self.others[:_SHOWN]))
-
     def record(self) -> Record:
         """Return it as JSON says it."""
         return {

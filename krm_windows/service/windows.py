@@ -15,7 +15,6 @@ from pathlib import Path
 
 from krm_windows.gate.timetable import Decision
 from krm_windows.service import links, policies
-from krm_windows.service.authors import Authors
 from krm_windows.service.effects import Effects
 from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored
@@ -61,7 +60,6 @@ class Windows:
         self.evaluator = Evaluator(self.renderer, lambda: self.snapshot.commit)
         self.waiting = Waiting(settings, self.branch)
         self.effects = Effects(self.branch)
-        self.authors = Authors(self.branch, self.effects.version)
         # Set once the service stops: then what is sent to browsers for hours ends, too.
         self.stopping = threading.Event()
         self._own = lru_cache(1)(self._own_paths)

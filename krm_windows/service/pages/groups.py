@@ -171,7 +171,7 @@ def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]
     history = windows.history(stored, _COMMITS)
     for rule in rules:
         kind, _, key = rule.partition(".")
-        written = windows.authors.of(stored, group.cluster, rule, history)
+        written = windows.effects.author(stored, group.cluster, rule, history)
         # `state`, and others that are no entries of a map.
         entry = getattr(spec, kind)[key] if key else None
         yield Reason(kind, key, entry, written)
