@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, Period
+from krm_windows.preview.calendar import Calendar, Period, calendars
 from krm_windows.preview.exceptions import RuleInForce
 
 
@@ -25,7 +25,12 @@ class Day:
 def weeks(calendar: Calendar) -> list[list[Day | None]]:
     """Return the weeks of the month whose days a calendar has; None for days of other months."""
     first = calendar.begins.astimezone(calendar.zone).date()
-    days = {day.number: day for day in _days(calendar, first)}
+    # Of a day on which they move no hour, overrides are no news.
+    [plain] = calendars([calendar.timetable._replace(overrides=())], Period(first, 31))
+    days = {
+        day.number: day if day.hours != other.hours else other
+        for day, other in zip(_days(calendar, first), _days(plain, first), strict=True)
+    }
     return [list(map(days.get, week)) for week in monthcalendar(first.year, first.month)]
 
 

@@ -16,6 +16,7 @@ from krm_windows.preview.calendar import Calendar, alike, gates
 from krm_windows.preview.clock import span
 from krm_windows.preview.folding import fold, recurring
 from krm_windows.schedule import wallclock
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.schedule.zones import zone as zone_of
 
 KINDS = {
@@ -34,8 +35,6 @@ _WEEK = 7
 _ONE_WEEK = 9
 # Half a day of a week: on a narrower bar no hours can be read.
 _SHORT = 1 / 14
-# `date.weekday` of Saturday, and of Sunday after it.
-_SATURDAY = 5
 
 Place = tuple[float, float]
 """Where something begins and how wide it is, in shares of the width of a week."""
@@ -97,28 +96,19 @@ class Row:
         return f"{said}, by {', '.join(fact.rules)}{reason}"
 
     @property
-    def has_more(self) -> bool:
-        """Whether there are too many names for a title."""
-        return len(self.names) > _FEW
-
-    @property
     def title(self) -> str:
-        """The names, or the first and how many there are beside it."""
-        if self.has_more:
-            return f"{self.names[0]} and {len(self.names) - 1} more"
+        """The names, or how many there are and the first: `841 like site-0001`."""
+        if len(self.names) > _FEW:
+            return f"{len(self.names)} like {self.names[0]}"
         return ", ".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A day of a week, and where it is; Mondays are `major`."""
+    """A day of a week, and where it is."""
 
     day: date
     place: Place
-    weekday: str
-    label: str
-    major: bool
-    weekend: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,23 +145,15 @@ class Week:
     def ticks(self) -> Iterator[Tick]:
         """Yield the days."""
         for number in range((self.last - self.first).days + 1):
-            day = self.first + number * _DAY
-            yield Tick(
-                day,
-                (number / self.length, 1 / self.length),
-                f"{day:%a}",
-                # With its month, as a week may be in two of them.
-                f"{day:%d %b}",
-                day.weekday() == 0,
-                day.weekday() >= _SATURDAY,
-            )
+            yield Tick(self.first + number * _DAY, (number / self.length, 1 / self.length))
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
     """A fact in a week; `number` is its place among those of the row.
 
-    `room` is between one that is too short for words and what is next to it.
+    `room` is for its words, where they are not at its left: between one that is too short and what
+    is next to it, or behind what marks now.
     """
 
     fact: Fact
@@ -188,7 +170,6 @@ class Track:
     """
 
     row: Row
-    number: int
     bars: tuple[Bar, ...]
     lanes: int
     outside: tuple[Place, ...]
@@ -264,41 +245,46 @@ class Picture:
 
     def tracks(self, week: Week) -> Iterator[Track]:
         """Yield every row as it is drawn in a week."""
-        first, behind = week.rims
-        for number, row in enumerate(self.rows):
-            begins, ends = _shown(row.begins, row.ends, row.zone)
-            bars: list[Bar] = []
-            for place_in_row, fact in enumerate(row.facts):
-                # A freeze may go on where nothing is known of windows.
-                shown = _shown(fact.begins, fact.ends, row.zone)
-                place = week.place(max(shown[0], begins), min(shown[1], ends))
-                if place is not None:
-                    bars.append(Bar(fact, place_in_row, place))
-            # The row's own days begin at its own midnight, the week has those of all rows.
-            rims = [
-                week.place(*rim) for rim in ((first, begins), (ends, behind)) if rim[0] < rim[1]
-            ]
-            now = None
-            if self.now is not None and row.begins <= self.now < row.ends:
-                now = week.place(*_shown(self.now, self.now, row.zone))
-            yield Track(
-                row=row,
-                number=number,
-                bars=tuple(_with_room(bars))[::-1],
-                lanes=max((bar.fact.lane for bar in bars), default=0),
-                outside=tuple(filter(None, rims)),
-                now=now and now[0],
-            )
+        return (self.track(week, number) for number in range(len(self.rows)))
+
+    def track(self, week: Week, number: int) -> Track:
+        """Return a row as it is drawn in a week."""
+        row, (first, behind) = self.rows[number], week.rims
+        begins, ends = _shown(row.begins, row.ends, row.zone)
+        bars: list[Bar] = []
+        for place_in_row, fact in enumerate(row.facts):
+            # A freeze may go on where nothing is known of windows.
+            shown = _shown(fact.begins, fact.ends, row.zone)
+            place = week.place(max(shown[0], begins), min(shown[1], ends))
+            if place is not None:
+                bars.append(Bar(fact, place_in_row, place))
+        # The row's own days begin at its own midnight, the week has those of all rows.
+        rims = [week.place(*rim) for rim in ((first, begins), (ends, behind)) if rim[0] < rim[1]]
+        now = None
+        if self.now is not None and row.begins <= self.now < row.ends:
+            now = week.place(*_shown(self.now, self.now, row.zone))
+        return Track(
+            row=row,
+            bars=tuple(_with_room(bars, now[0] if now else -1))[::-1],
+            lanes=max((bar.fact.lane for bar in bars), default=0),
+            outside=tuple(filter(None, rims)),
+            now=now and now[0],
+        )
 
 
-def _with_room(bars: Sequence[Bar]) -> Iterator[Bar]:
+def _with_room(bars: Sequence[Bar], now: float) -> Iterator[Bar]:
     # Where the next bar of each lane begins.
     rims: dict[int, float] = {}
     for bar in reversed(bars):
         left, width = bar.place
-        ends, rim = left + width, rims.get(bar.fact.lane, 1)
-        has_room = bar.fact.kind != "clock" and width < _SHORT and ends < rim
-        yield replace(bar, room=(ends, rim - ends)) if has_room else bar
+        begins, rim = left + width, rims.get(bar.fact.lane, 1)
+        if width >= _SHORT:
+            begins, rim = left, begins
+        # Words that now would strike through are behind it.
+        if begins <= now < begins + 2 * _SHORT:
+            begins = now
+        has_room = bar.fact.kind != "clock" and left < begins < rim
+        yield replace(bar, room=(begins, rim - begins)) if has_room else bar
         rims[bar.fact.lane] = left
 
 
@@ -339,8 +325,7 @@ def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
 def _facts(calendar: Calendar) -> Iterator[Fact]:
     """Yield what was open, then what was asked for, then the changes of the clock."""
     for run in fold(calendar.intervals):
-        # `windows.working-week` is `working-week` on a bar; `state` is in no map.
-        names = [rule.partition(".")[2] or rule for rule in run.first.rules]
+        names = [_label(calendar.timetable, rule) for rule in run.first.rules]
         clocks = (each.astimezone(calendar.zone) for each in (run.first.begins, run.last.ends))
         yield Fact(
             kind="often" if run.is_folded else "open",
@@ -365,7 +350,7 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
             kind=found.kind,
             begins=found.begins,
             ends=found.ends,
-            label=found.rule.key,
+            label=_label(calendar.timetable, found.rule.name),
             rules=(found.rule.name,),
             length=found.ends - found.begins,
             reason=found.rule.reason,
@@ -376,6 +361,16 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
     for change in clock.changes(calendar.zone, calendar.begins, calendar.ends):
         words = clock.words(change, calendar.zone)
         yield Fact("clock", change.at, change.at, _shift(change), reason=words)
+
+
+def _label(timetable: Timetable, rule: str) -> str:
+    """Return a rule as it is on a bar: `windows.night` is `night`; of an override, it is why."""
+    reason = timetable.reasons.get(rule)
+    # Its name was most often made of the moment.
+    if rule.startswith("overrides.") and reason:
+        return f"Override: {reason}"
+    # `state` is in no map.
+    return rule.partition(".")[2] or rule
 
 
 def _shift(change: ClockChange) -> str:

@@ -118,6 +118,7 @@ class Service:
         caller = EVERYBODY if scope is None else self._caller(request)
         # Who begins a session is nobody yet.
         logged["caller"] = caller.name or None
+        request.state.caller = caller
         if scope is not None and not caller.may(scope):
             raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {scope.value!r}")
         # What takes an audit or a commit.

@@ -95,6 +95,11 @@ class Snapshot:
         for key in sorted(self.policies):
             yield from self.policies[key]
 
+    def label(self, stored: Stored) -> str:
+        """Return what a policy is called: its name, with the namespace where others have it too."""
+        same = [key for key in self.policies if key[1] == stored.name]
+        return stored.name if len(same) == 1 else stored.title
+
     def one(self, place: Place) -> Stored:
         """Return a policy; raises Problem where there is none, or where several files have it."""
         found = [

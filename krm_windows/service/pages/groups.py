@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from itertools import chain
+from itertools import chain, repeat
+from statistics import mode
 from zoneinfo import ZoneInfo
 
 from krm_windows import plurals
@@ -143,9 +144,10 @@ def sort(groups: Iterable[Group]) -> list[Group]:
 
 
 def today(every: Iterable[Group], now: datetime) -> date:
-    """Return the day that it is on the clocks of all: the earliest, so that none ends sooner."""
-    days = (now.astimezone(each.zone).date() for each in every if each.zone)
-    return min(days, default=now.date())
+    """Return the day that it is on the clocks of most clusters."""
+    days = (repeat(now.astimezone(each.zone).date(), len(each.names) or 1) for each in every)
+    # Without any, that of UTC.
+    return mode([*chain.from_iterable(days), now.date()])
 
 
 def explain(call: Call, group: Group) -> Explanation | None:

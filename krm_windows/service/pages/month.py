@@ -29,7 +29,8 @@ def show_month(
     # An unknown one is a problem, and said to be one.
     windows.evaluator.check(stored, cluster)
     every = groups.every(call, stored, now)
-    chosen = every[0]
+    # One that is wrong does not keep the others from the wall.
+    chosen = next((each for each in every if each.timetable), every[0])
     if cluster is not None:
         chosen = groups.of(call, stored, (cluster,), now)
     timetable = windows.evaluator.timetable(stored, chosen.cluster)

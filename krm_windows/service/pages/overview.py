@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import Query
 from starlette.responses import Response
@@ -43,20 +42,14 @@ def show_overview(
         _searched(call, words, state, start, now) if words else _grouped(call, start, now)
     )
     shown = [each for each in found if state in ("", each.state)]
-    # What was looked for goes on to the next page.
-    query = {name: text for name, text in {"q": words, "state": state}.items() if text}
     values = {
         "words": words,
         "state": state,
         "rows": shown,
-        "policies": len(list(snapshot.every())),
         "clusters": _counted(found),
         "start": start,
         "following": following,
-        "first_url": f"/?{urlencode(query)}",
-        "next_url": f"/?{urlencode({**query, 'continue': following})}",
-        "picture": _picture(shown[:_ROWS], now),
-        "links": [each.url for each in shown if each.timetable],
+        "picture": _picture(call, shown[:_ROWS], now),
         "live": events.address(snapshot.commit, found),
     }
     return page(call, "overview.html", values)
@@ -97,12 +90,13 @@ def _counted(every: Iterable[Group]) -> Counter[str]:
     return found
 
 
-def _picture(every: Sequence[Group], now: datetime) -> Picture | None:
+def _picture(call: Call, every: Sequence[Group], now: datetime) -> Picture | None:
     """Draw the coming week, a row for each group."""
     period = Period(groups.today(every, now), _WEEK)
     rows = []
     for group in every:
         if group.timetable:
             [row] = draw(calendars([group.timetable], period)).rows
-            rows.append(replace(row, names=(f"{group.stored.title}: {group.title}",)))
+            policy = call.windows.snapshot.label(group.stored)
+            rows.append(replace(row, names=(f"{policy}: {group.title}",)))
     return Picture("", zone("UTC"), tuple(rows), now) if rows else None

@@ -95,9 +95,10 @@ def ours(after: str) -> str:
 def refused(request: Request, problem: Problem) -> Response:
     """Answer with a page that says why there is none."""
     template = "problem.html"
-    # Who calls is not known here: whatever was refused may have been just that.
+    # Whoever was let in stays known; where nobody was, that may be what was refused.
     values: dict[str, object] = {
-        "caller": None,
+        "caller": getattr(request.state, "caller", None),
+        "signed_in": COOKIE in request.cookies,
         "problem": problem,
         "title": _TITLES.get(problem.status, problem.status.phrase),
         "advice": _ADVICE.get(problem.status, ""),

@@ -43,6 +43,14 @@ def test_a_day_names_what_touches_it() -> None:
     frozen = [number for number, day in found.items() if day.exceptions]
     assert (frozen, found[2].hours, found[3].hours) == ([2, 3], (("00", "12"),), ())
     assert [each.rule.reason for each in found[2].exceptions] == ["Stocktaking"]
+    # By day it is open anyway; the night before, it is not.
+    for begins, named in ((1, 1), (2, 0)):
+        patch = Rule(
+            Kind.OVERRIDE, "a", datetime(2027, 3, begins), datetime(2027, 3, 3), "", "Open"
+        )
+        made = zoned.timetable(windows=(WEEK,), overrides=(patch,))
+        found = days(made, date(2027, 3, 1), 31)
+        assert [len(found[day].exceptions) for day in (1, 2, 3)] == [named, 0, 0]
 
 
 @pytest.mark.parametrize(

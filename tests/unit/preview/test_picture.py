@@ -46,10 +46,10 @@ def test_what_overlaps_lies_in_lanes() -> None:
     """What follows takes the lane that is free again."""
     [row] = drawn(timetable()).rows
     lanes = {fact.label: fact.lane for fact in row.facts}
-    assert lanes == {"office": 0, "+1 h": 0, "fix": 2, "easter": 1, "later": 1}
+    assert lanes == {"office": 0, "+1 h": 0, "Override: Fix": 2, "easter": 1, "later": 1}
     assert [fact.kind for fact in row.facts if fact.lane] == ["freeze", "override-open", "freeze"]
     # An override that opens within a freeze is open by that override.
-    [fact] = [each for each in row.facts if (each.kind, each.label) == ("open", "fix")]
+    [fact] = [each for each in row.facts if (each.kind, each.label) == ("open", "Override: Fix")]
     said = "open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix"
     assert row.words(fact) == said
 
@@ -63,8 +63,8 @@ BARS = [
     ("10T00:00", "11T00:00", ("00\N{EN DASH}24", "w")),
     ("10T08:00", "13T00:00", ("Wed 08\N{EN DASH}Fri 24", "w")),
     # Beyond these days it has no hours that they could show.
-    ("08T08:00", "11T17:00", ("until Thu 17", "w")),
-    ("10T08:00", "17T17:00", ("from Wed 08", "w")),
+    ("08T08:00", "11T17:00", ("until Thu 17:00", "w")),
+    ("10T08:00", "17T17:00", ("from Wed 08:00", "w")),
     ("08T08:00", "17T17:00", ("w",)),
 ]
 
@@ -81,13 +81,13 @@ def test_a_bar_says_hours_and_then_who(opens: str, closes: str, says: tuple[str,
     )
 
 
-@pytest.mark.parametrize(
-    ("days", "says"), [(1, "08\N{EN DASH}17 day"), (7, "08\N{EN DASH}17"), (9, "")]
-)
+@pytest.mark.parametrize(("days", "says"), [(1, "08\N{EN DASH}17 day"), (9, "08\N{EN DASH}17")])
 def test_a_bar_of_a_picture_says_what_fits(days: int, says: str) -> None:
     made = timetable()._replace(windows=(Rule(Kind.WINDOW, "day", zoned.at(8), zoned.at(17)),))
-    picture = svg.render(calendars([made], Period(date(2027, 3, 8), days)))
-    assert set(re.findall(r'<text class="on-open"[^>]*>(.*?)<', picture)) == {*filter(None, [says])}
+    picture = svg.render(calendars([made], Period(date(2027, 3, 1), days)))
+    assert set(re.findall(r'<text class="(?:on-open|label)"[^>]*>(.*?)<', picture)) == {
+        *filter(None, [says])
+    }
 
 
 def test_a_short_bar_has_the_room_up_to_the_next_one_of_its_lane() -> None:
@@ -223,8 +223,7 @@ def test_a_long_range_is_drawn_by_weeks() -> None:
     # Nine days are side by side, as a week in two zones may touch as many.
     assert [len(weeks(drawn(timetable(), days=days))) for days in (1, 7, 9, 10)] == [1, 1, 1, 2]
     ticks = [*weeks(picture)[3].ticks()]
-    assert [tick.label for tick in ticks[1:4]] == ["30 Mar", "31 Mar", "01 Apr"]
-    assert [tick.weekend for tick in ticks] == [False] * 5 + [True] * 2
+    assert [tick.day.day for tick in ticks[1:4]] == [30, 31, 1]
 
 
 ZONES = ("Asia/Tokyo", "Europe/Berlin", "America/New_York", "Pacific/Auckland")

@@ -165,9 +165,9 @@ def test_all_clusters_count_however_many_differ(
         ("freezes: {f: {%s, reason: r}}", "10:00.*at the beginning of the freeze.*f<"),
         (
             "overrides: {f: {state: Closed, %s, reason: r}}",
-            "10:00.*at the beginning of the override",
+            "10:00.*at the beginning of an override",
         ),
-        ("overrides: {f: {state: Open, %s, reason: r}}", "20:00.*at the end of the override"),
+        ("overrides: {f: {state: Open, %s, reason: r}}", "20:00.*at the end of an override"),
         ("closesEarly: 15m", "16:45.*at the end of the window"),
     ],
 )

@@ -88,12 +88,12 @@ def test_what_is_stale_or_unknown_is_said(
 ) -> None:
     render("clusters/windows", "--resources", "clusters")
     client = serve(renew=rendered.renew)
-    assert "rendered: unknown: not checked here" in page(client)
+    assert "look whether it is current" in page(client)
     file = repository / "clusters/week.yaml"
     file.write_text(file.read_text().replace("Thu 17:00", "Fri 12:00"))
     git("commit", "--quiet", "--all", "--message=by hand")
     client.windows.refresh()
-    assert "rendered: unknown: not checked here" in page(client)
+    assert "look whether it is current" in page(client)
     text = page(client, "&check=rendered")
     assert "rendered: clusters/windows is stale (" in text
     assert "run krm-windows render clusters/week.yaml" in text
