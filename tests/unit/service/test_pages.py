@@ -423,6 +423,7 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     assert planned["ends"] == "2026-12-25T00:00+01:00"
     page = get(client, PAGE)
     assert page.text.count("On north, south; requested by Ada") == 2
+    [begins] = re.findall('name="from" value="(.+?)"', page.source)
     sent = {"override": "open-20261123-0900", "state": "open", **both}
     page = send(client, f"{PAGE}/override/change", sent)
     assert "Change the end of an override" in page.text
@@ -432,6 +433,12 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     found = policy(git)["clusters"]["south"]["overrides"]["open-20261123-0900"]
     assert (found["ends"], found["ticket"]) == ("2026-11-23T18:00+01:00", "OPS-7")
     assert git("log", "-1", "--format=%s").strip() == "Longer"
+    # Of one to come, so long from when it begins.
+    sent |= {"override": "open-20261224-2000", "when": "at", "from": begins}
+    sent |= {"for": "2h", "reason": "Shorter"}
+    assert send(client, f"{PAGE}/override", sent).status == 303
+    found = policy(git)["clusters"]["south"]["overrides"]["open-20261224-2000"]
+    assert found == {**planned, "ends": "2026-12-24T22:00+01:00"}
 
 
 def test_what_closes_all_the_time_is_to_be_ended_first(client: Client) -> None:

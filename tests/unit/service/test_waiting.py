@@ -72,7 +72,7 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
     client.windows.refresh()
     page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "3 commits to <code>main</code>" in page
-    assert "1 commit of windows alone not counted" in page
+    assert "1 commit of windows alone is not counted" in page
 
 
 def test_a_merge_came_when_it_was_merged(
