@@ -42,14 +42,10 @@ _LATEST = int(datetime(9990, 1, 1, tzinfo=UTC).timestamp())
 
 
 class OverrideEvent(NamedTuple):
-    """An override that a change made, or else took out, as it was at that instant.
-
-    `first` is what it is on the first cluster.
-    """
+    """An override that a change made, or else took out: what it was then, and as it is written."""
 
     override: ListedOverride
-    first: ListedOverride
-    ticket: str | None
+    asked: Override
     is_made: bool
 
 
@@ -227,11 +223,8 @@ def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[
             rules.append((rule, timetable))
     events = {}
     for (is_made, name, asked), (names, rules) in found.items():
-        every, first = (
-            overrides.as_listed(None, name, asked.requested_by, some, at)
-            for some in (rules, rules[:1])
-        )
-        events[OverrideEvent(every, first, asked.ticket, is_made)] = names
+        listed = overrides.as_listed(None, name, asked.requested_by, rules, at)
+        events[OverrideEvent(listed, asked, is_made)] = names
     return events
 
 

@@ -70,7 +70,7 @@ CHANGES = [
     (
         (END, LOCAL + END),
         (
-            "Tue 2026-11-24 09:00 to Tue 2026-11-24 12:00 "
+            "2026-11-24 09:00 to 2026-11-24 12:00 "
             "on the clock of each, ended at Fri 2026-11-20 14:00 by Operator loc: Fix "
             "No hours moved: open by week either way"
         ),
