@@ -103,8 +103,10 @@ def run(
         written = WriteOutcome()
         said = proposal.spoken_turns if urgent else ""
         heading = "" if failed else made.heading
-        hours = heading + _hours(proposal, is_for_all=arguments.cluster is None) + said
         asks = made.confirm is not None and not failed and not arguments.dry_run
+        hours = _hours(proposal, is_for_all=arguments.cluster is None) + said
+        # Nobody reads tables at 3 a.m.
+        hours = heading + (proposal.brief_turns if asks else hours)
         if made.confirm is not None and asks:
             output.log_results(_located(arguments, proposal, written))
             output.show_words(hours)
@@ -120,8 +122,11 @@ def run(
     else:
         if not asks:
             output.show_words(hours)
-        lines = _outcome(arguments, proposal, written, [each.directory for each in outputs])
+        rendered_to = [each.directory for each in outputs]
+        lines = _outcome(arguments, proposal, written, rendered_to, brief=asks)
         output.show_words("".join(f"{escape.line(line)}\n" for line in lines))
+        # As they are: a command that is broken between words is another one.
+        output.show(_commands(written, _message(arguments, proposal)))
     return ExitCode.of(failed=failed or bool(written.stale))
 
 
@@ -213,11 +218,24 @@ def _committed(
     """Commit what was written; raises WorkspaceError where that is nothing, or Git refuses."""
     if not written.paths:
         raise WorkspaceError(f"{arguments.policy}: nothing was written, so nothing is committed")
-    message = arguments.reason or f"Change {proposal.new.namespace}/{proposal.new.name}"
     try:
-        return replace(written, commit=commits.commit(written.top, written.paths, message))
+        commit = commits.commit(written.top, written.paths, _message(arguments, proposal))
+        return replace(written, commit=commit)
     except WorkspaceError as error:
         raise WorkspaceError(f"{arguments.policy}: written, but not committed: {error}") from error
+
+
+def _message(arguments: argparse.Namespace, proposal: Proposal) -> str:
+    return arguments.reason or f"Change {proposal.new.namespace}/{proposal.new.name}"
+
+
+def _commands(written: WriteOutcome, message: str) -> str:
+    """Return what commits and pushes what was written, for a shell."""
+    if written.commit or written.stale or not written.is_written:
+        return ""
+    # Rendered files may be many, and nothing else is in their directory.
+    places = [each.directory for each in written.directories if each.files]
+    return commits.by_hand(written.top, [*written.paths[:1], *places], message)
 
 
 def _record(
@@ -271,6 +289,8 @@ def _outcome(
     proposal: Proposal,
     written: WriteOutcome,
     directories: Sequence[str],
+    *,
+    brief: bool,
 ) -> Iterator[str]:
     """Say in a line what became of the file, and of each directory that is rendered from it."""
     file = arguments.policy
@@ -290,11 +310,12 @@ def _outcome(
         yield from (f"{each}: would be rendered again" for each in directories)
     for each in written.directories:
         yield from _renewed(each)
-    if not directories:
+    if not (directories or brief):
         yield from stages.rendered([])
     if written.is_written:
         *steps, _ = written.missing
-        yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"
+        then = "" if brief else ", then Flux applies it (`status --wait` waits)"
+        yield f"in no cluster yet: {', '.join(steps)}{then}"
 
 
 def _renewed(each: RenderedDirectory) -> Iterator[str]:

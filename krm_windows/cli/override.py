@@ -4,7 +4,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -13,8 +13,10 @@ from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, policies, questions, times
 from krm_windows.cli.changed import Urgency
 from krm_windows.cli.inputs import UsageError
+from krm_windows.cli.policies import StoredPolicy
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride, OverrideRequest
+from krm_windows.edit.overrides import ListedOverride, OverrideRequest, Phase
+from krm_windows.edit.patches import clusters_of
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy.findings import RefusedError
@@ -23,6 +25,7 @@ from krm_windows.preview.clock import coming, shown
 # What each of the four calls takes besides what all do.
 _ACTIONS = ("list", "end", "prune")
 _ALL = "all clusters"
+_DEFAULT = "2h"
 _EXAMPLES = "2h, 18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
 
@@ -59,7 +62,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", metavar="NAME", help="only on this cluster (default: on all)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="list the overrides in the file")
-    what.add_argument("--end", metavar="NAME", help="remove an override from the file")
+    what.add_argument(
+        "--end",
+        metavar="NAME",
+        nargs="?",
+        const="",
+        help="remove an override from the file (default: the only one that is not over)",
+    )
     what.add_argument(
         "--prune", action="store_true", help="remove overrides that are over from the file"
     )
@@ -74,7 +83,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         arguments.policy, arguments.state = arguments.state, arguments.policy
     if arguments.state not in (None, *overrides.STATES):
         raise UsageError(f"`{arguments.state}` is neither `open` nor `closed`")
-    others = [name for name in _ACTIONS if getattr(arguments, name)]
+    others = [name for name in _ACTIONS if getattr(arguments, name) not in (None, False)]
     if arguments.state is not None and others:
         raise UsageError(
             f"`{arguments.state}` creates an override, so it cannot be used with --{others[0]}"
@@ -83,13 +92,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     asks = arguments.output == "text" and output.can_ask()
     if arguments.state is None and not others and not asks:
         raise UsageError("give `open` or `closed`, or --list, --end NAME or --prune")
-    choose = partial(questions.choose, "Which policy", default="") if asks else None
     if arguments.list:
-        return _list(arguments, choose, now)
-    arguments.policy = policies.file(arguments.policy, choose)
+        return _list(arguments, now)
+    arguments.policy = _file(arguments, asks=asks)
     name = arguments.end
     confirm, heading = None, ""
     if name is not None:
+        if not name:
+            name, arguments.cluster = _running(arguments.policy, now, asks=asks)
+            heading = f"override {name} ends\n"
+            confirm = partial(questions.confirm, f"Remove it from {arguments.policy}")
         arguments.cluster = arguments.cluster or _only_place(arguments.policy, name)
         change = partial(overrides.ended, name=name, cluster=arguments.cluster)
         arguments.reason = arguments.reason or f"End override {name}"
@@ -108,31 +120,37 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         heading = f"{request.state} until {coming(ends, zone, overrides.minute(now))}\n"
         change = partial(overrides.made, request=request, at=now)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
-    return changed.run(arguments, change, now, Urgency(name, heading, confirm))
+    return changed.run(arguments, change, now, Urgency(name, heading, confirm if asks else None))
 
 
 def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> bool:
     """Ask for what is missing of an override; False where nothing is."""
     if arguments.state and arguments.reason and (arguments.length or arguments.until):
         return False
-    if arguments.state is None:
-        arguments.state = questions.choose("Open or closed", tuple(overrides.STATES))
-    clusters = policy.get("spec", "clusters")
-    if arguments.cluster is None and isinstance(clusters, dict) and clusters:
-        chosen = questions.choose("On which cluster", [_ALL, *clusters])
+    clusters = clusters_of(policy)
+    if arguments.cluster is None and clusters:
+        chosen = questions.choose("Where", [_ALL, *clusters])
         arguments.cluster = None if chosen == _ALL else chosen
-    if arguments.length is None and arguments.until is None:
-        zone = overrides.zone_of_ends(policy, arguments.cluster)
+    zone = overrides.zone_of_ends(policy, arguments.cluster)
+    given = arguments.length or arguments.until
 
-        def read(answer: str) -> str:
-            _end(answer, now, zone)
-            return answer
+    def read(answer: str) -> tuple[str, str]:
+        first, _, rest = answer.partition(" ")
+        if (state := first.lower()) in overrides.STATES:
+            answer = rest or _DEFAULT
+        elif not (state := arguments.state):
+            raise InputError(f"{answer!r}: begin with `open` or `closed`")
+        _end(given or answer, now, zone)
+        return state, answer
 
-        arguments.until = questions.ask(
-            f"Until when, in {zone.key} (2h, 18:00, Monday 06:00)", read, "2h"
-        )
+    if arguments.state is None or not given:
+        until = "" if given else f" until (2h or Mon 06:00 {zone.key})"
+        question = f"{(arguments.state or 'open or closed').capitalize()}{until}"
+        default = _DEFAULT if arguments.state else f"open {_DEFAULT}"
+        arguments.state, answer = questions.ask(question, read, default)
+        arguments.until = arguments.until or (None if given else answer)
     while not arguments.reason:
-        arguments.reason = questions.ask("Why (everyone who waits can read it)", str)
+        arguments.reason = questions.ask("Why (all can read it)", str)
     return True
 
 
@@ -171,19 +189,41 @@ def _end(given: str | timedelta, now: datetime, zone: ZoneInfo) -> datetime:
     return ends
 
 
+def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
+    """Return the file of the policy; to end an override without a name, of one that has any."""
+
+    def meant(each: StoredPolicy) -> bool:
+        if arguments.end is None:
+            return arguments.cluster in each.clusters
+        return any(arguments.end in ("", name) for name, _ in overrides.named(each.config))
+
+    choose = partial(questions.choose, "Which policy", default="") if asks else None
+    return policies.file(arguments.policy, choose, meant)
+
+
+def _running(policy: str, now: datetime, *, asks: bool) -> tuple[str, str | None]:
+    """Return the override of a policy that is not over, of several the one that is chosen."""
+    every = overrides.listed(inputs.policy(policy), now)
+    live = [(each.name, each.cluster) for each in every if each.phase is not Phase.OVER]
+    found = {f"{name} on {cluster or _ALL}": (name, cluster) for name, cluster in live}
+    if len(live) > 1 and asks:
+        return found[questions.choose("Which override", list(found), default="")]
+    if len(live) != 1:
+        raise InputError(f"{policy}: not one override that is not over, but {len(live)}")
+    return live[0]
+
+
 def _only_place(policy: str, name: str) -> str | None:
     """Return the cluster where alone a policy has an override; None where that is not so."""
     places = overrides.holders(inputs.policy(policy), name)
     return places[0] if len(places) == 1 else None
 
 
-def _list(
-    arguments: argparse.Namespace, choose: Callable[[Sequence[str]], str] | None, now: datetime
-) -> ExitCode:
+def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     # A program expects the list of one policy.
     if arguments.policy is None and arguments.output == "text":
         return _list_all(now)
-    arguments.policy = policies.file(arguments.policy, choose)
+    arguments.policy = policies.file(arguments.policy)
     found = overrides.listed(inputs.policy(arguments.policy), now)
     if arguments.output == "json":
         output.show_json([each.record() for each in found])

@@ -22,6 +22,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.pending import records, text
 from krm_windows.pending.report import Pending
 from krm_windows.pending.report import report as pending_of
+from krm_windows.system.errors import WorkspaceError
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print what waits; that something does is no error."""
     _check(arguments)
-    arguments.policy = policies.file(arguments.policy)
+    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
     with ExitStack() as stack:
         looking = None
         if arguments.repo is not None:
@@ -86,7 +87,13 @@ def _of_cluster(
 ) -> tuple[Pending | None, datetime, ExitCode]:
     """Say what waits by the objects of a cluster."""
     asked = PolicyInCluster.of(arguments)
-    answer = asked.judged()
+    try:
+        answer = asked.judged()
+    except WorkspaceError as error:
+        raise WorkspaceError(
+            f"what waits is asked of a cluster, and none answered: {error}; to ask none: `pending "
+            f"{arguments.policy} --repo . --base REF`, where REF is the commit that is applied"
+        ) from error
     code = report.show(answer.results, strict=arguments.strict)
     # A policy that is wrong has no targets to ask for.
     if answer.report is None or code is not ExitCode.FINE:

@@ -2,10 +2,13 @@
 
 import argparse
 import re
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 from krm_windows.cli import output, times
+from krm_windows.edit import overrides
 from krm_windows.krm import InputError
+from krm_windows.policy.findings import RefusedError
 from krm_windows.preview import parameters
 from krm_windows.preview.clock import instant
 from krm_windows.preview.parameters import AskedError
@@ -18,8 +21,8 @@ _BEGINNING = "--from"
 # A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
 _WIDTH = 80
 _WIDTHS = range(60, 101)
-Beginning = timedelta | date
-"""`90d` before the end, or a day, or an instant."""
+Beginning = timedelta | date | str
+"""`90d` before the end, or a day, or an instant, or words: `last Tuesday`."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,27 +51,39 @@ def add_period(parser: argparse.ArgumentParser, default: str) -> None:
         type=since,
         default=since(default),
         metavar="TIME",
-        help="the beginning: a DATE or INSTANT, or days, weeks or years of 365 days before the end "
-        f"such as 90d, 12w or 1y (default: {default})",
+        help="the beginning: a DATE or INSTANT, yesterday, 'Tuesday 14:00', or days, weeks or "
+        f"years of 365 days before the end such as 90d, 12w or 1y (default: {default})",
     )
     parser.add_argument(
         "--until",
-        type=times.day_or_moment,
+        type=day_or_words,
         metavar="DATE|INSTANT",
         help="the end, not included (default: now)",
     )
 
 
 def since(text: str) -> Beginning:
-    """Read `90d`, `12w`, `1y`, a date or an instant."""
+    """Read `90d`, `12w`, `1y`, or what `day_or_words` does."""
     # Not as in a policy, where `1m` is a minute and there are no years.
     found = _SPAN.fullmatch(text)
     if found is None:
-        return times.day_or_moment(text)
+        return day_or_words(text)
     return timedelta(days=int(found[1]) * _DAYS[found[2]])
 
 
-def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[datetime, datetime]:
+def day_or_words(text: str) -> date | str:
+    """Read a date, an instant, or words for one that is over: `Tuesday`, `yesterday 14:00`."""
+    try:
+        # Which instant it is, only the clock of a policy says.
+        overrides.past(text, times.now(), ZoneInfo("UTC"))
+    except (InputError, RefusedError):
+        return times.day_or_moment(text)
+    return text
+
+
+def period(
+    beginning: Beginning, end: date | str | None, zone: ZoneInfo
+) -> tuple[datetime, datetime]:
     """Return the half-open UTC interval that is asked for; a date begins at midnight in a zone.
 
     Raises InputError where nothing is in the interval, or where it begins before what can be asked
@@ -92,8 +107,10 @@ def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[dateti
     return begins, ends
 
 
-def at(moment: date, zone: tzinfo) -> datetime:
-    """Return the UTC instant of an instant, or of a day's first minute in a zone."""
+def at(moment: date | str, zone: ZoneInfo) -> datetime:
+    """Return the UTC instant of an instant, of words, or of a day's first minute in a zone."""
+    if isinstance(moment, str):
+        return overrides.past(moment, times.now(), zone)
     # A datetime is a date for Python, so it is asked first.
     if isinstance(moment, datetime):
         return wallclock.utc(moment, zone)

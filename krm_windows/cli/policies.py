@@ -8,6 +8,7 @@ from pathlib import Path
 
 from krm_windows.cli import inputs, output
 from krm_windows.cli.inputs import UsageError
+from krm_windows.edit.patches import clusters_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import some
 from krm_windows.policy.findings import closest
@@ -17,6 +18,8 @@ from krm_windows.system.checkout import Checkout
 
 # So many policies are listed where none, or none of them alone, was named.
 _FEW = 20
+Choose = Callable[[Sequence[str]], str]
+"""Returns one of some names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,18 @@ class StoredPolicy:
         return f"{self.config.namespace}/{self.config.name}"
 
     @property
+    def clusters(self) -> list[str]:
+        """The clusters that it names."""
+        return list(clusters_of(self.config))
+
+    @property
     def names(self) -> tuple[str, str, str]:
         """What it may be called by."""
         return self.config.name, self.title, self.file
+
+    def __str__(self) -> str:
+        """Write it with both."""
+        return f"{self.title} ({self.file})"
 
 
 def here() -> Checkout | None:
@@ -61,11 +73,16 @@ def every(tree: Checkout) -> Iterator[StoredPolicy]:
                     yield StoredPolicy(path, file, item)
 
 
-def file(given: str | None, choose: Callable[[Sequence[str]], str] | None = None) -> str:
+def file(
+    given: str | None,
+    choose: Choose | None = None,
+    meant: Callable[[StoredPolicy], object] | None = None,
+) -> str:
     """Return the file of a policy that was given as a file or by name.
 
-    Without either it is the only one of the repository; of several `choose` returns one of their
-    names. Raises InputError where no policy is called so, UsageError where several are.
+    Without either it is the only one of the repository, or the only one that can be `meant`; of
+    several `choose` returns one of their names. Raises InputError where no policy is called so,
+    UsageError where several are.
     """
     # A directory may be named as a policy is; it is none itself.
     if given == inputs.STDIN or (given and os.path.lexists(given) and not Path(given).is_dir()):
@@ -73,21 +90,34 @@ def file(given: str | None, choose: Callable[[Sequence[str]], str] | None = None
     tree = here()
     known = [] if tree is None else list(every(tree))
     found = [each for each in known if given in (None, *each.names)]
+    if meant is not None:
+        found = list(filter(meant, found)) or found
+    if not found:
+        return _unknown(given, known, in_repository=tree is not None)
     if len(found) == 1:
         return found[0].file
-    named = [f"{each.title} ({each.file})" for each in found or known]
-    if found and choose is not None:
-        return found[named.index(choose(named))].file
-    listed = some(named, _FEW)
-    if found:
-        of = f"several policies are called {given}" if given else "several policies are here"
-        raise UsageError(f"{of}: give one of {listed}")
+    if choose is not None:
+        names = {each.config.name: each.file for each in found}
+        if len(names) < len(found):
+            names = {str(each): each.file for each in found}
+        return names[choose(list(names))]
+    of = f"several policies are called {given}" if given else "several policies are here"
+    raise UsageError(f"{of}: give one of {_listed(found)}")
+
+
+def on_cluster(given: str | None, cluster: str | None) -> str:
+    """Return the file of a policy; of several without a name the one that names a cluster."""
+    return file(given, meant=lambda each: cluster in each.clusters)
+
+
+def _unknown(given: str | None, known: Sequence[StoredPolicy], *, in_repository: bool) -> str:
+    """Return what was given where that may be a path; raises InputError for a name of nothing."""
     if given is None:
         raise UsageError("give the file of a policy: no repository around this directory has one")
     if Path(given).is_dir():
         return given
     # A word alone is meant as a name.
-    if tree is None and Path(given).stem == given:
+    if not in_repository and Path(given).stem == given:
         raise InputError(
             f"{given}: no such file, nor is this directory in a repository, where policies have "
             "names"
@@ -95,5 +125,9 @@ def file(given: str | None, choose: Callable[[Sequence[str]], str] | None = None
     if not known:
         return given
     meant = closest(given, list(chain.from_iterable(each.names for each in known)))
-    hint = f"did you mean {meant}?" if meant else f"there are {listed}"
+    hint = f"did you mean {meant}?" if meant else f"there are {_listed(known)}"
     raise InputError(f"{given}: no such file, and no policy here is called so; {hint}")
+
+
+def _listed(every: Sequence[StoredPolicy]) -> str:
+    return some(list(map(str, every)), _FEW)

@@ -10,6 +10,8 @@ from krm_windows.krm import InputError
 _Answer = TypeVar("_Answer")
 # So many choices are listed; of more, others can be typed.
 _MOST = 20
+# Choices of so many characters are read faster in the question than as a list.
+_SHORT = 50
 _STOPPED = "stopped: nothing was changed"
 
 
@@ -37,7 +39,11 @@ def ask(question: str, read: Callable[[str], _Answer], default: str = "") -> _An
 def choose(question: str, names: Sequence[str], default: str = "1") -> str:
     """Return one of some names; the answer is its number, or what only it contains."""
     listed = {str(number): name for number, name in enumerate(names[:_MOST], 1)}
-    output.log_list(f"{number:>3}  {name}" for number, name in listed.items())
+    line = ", ".join(names)
+    if len(line) <= _SHORT:
+        question, default = f"{question} ({line})", listed.get(default, "")
+    else:
+        output.log_list(f"{number:>3}  {name}" for number, name in listed.items())
 
     def read(answer: str) -> str:
         wanted = listed.get(answer, answer)

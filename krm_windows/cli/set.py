@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Change the file, or say what is wrong with the change."""
-    arguments.policy = policies.file(arguments.policy)
+    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
     patch = _patch(arguments.patch)
 
     def change(policy: KubeObject) -> KubeObject:

@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print what should hold, decided as the gate decides it once it has the policy."""
     sleeping.check(arguments)
-    arguments.policy = policies.file(arguments.policy)
+    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     if not versions:
         return code

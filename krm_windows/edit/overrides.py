@@ -1,6 +1,7 @@
 """Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -8,7 +9,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
-from krm_windows.edit.patches import AbsentError, check_cluster
+from krm_windows.edit.patches import AbsentError, check_cluster, clusters_of
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
@@ -27,6 +28,7 @@ from krm_windows.schedule.timetable import Rule, Timetable
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
 _PREPOSITION = re.compile("(?:for|until) ", re.IGNORECASE)
+_PAST = re.compile(r"(last )?([a-z]+day|mon|tue|wed|thu|fri|sat|sun)(?: ([0-9:]+))?")
 _DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
 
 
@@ -207,6 +209,25 @@ def moment(
     return found if found.tzinfo else _shown_at(found, at, zone)
 
 
+def past(words: str, now: datetime, zone: ZoneInfo) -> datetime:
+    """Return the newest instant that a day and perhaps a time are said of: `Tuesday 14:00`.
+
+    `last Monday` is never today. Raises InputError, or RefusedError, where they name no day.
+    """
+    found = _PAST.fullmatch(words.lower())
+    if found is None:
+        raise InputError(f"{words!r} is no day such as Tuesday or yesterday")
+    since = now.astimezone(zone)
+    last, day, clock = found.groups()
+    if day == "yesterday":
+        day, since = "today", since - timedelta(days=1)
+    elif day != "today":
+        since -= timedelta(weeks=1)
+    if last:
+        since = datetime.combine(since, time(), zone) - timedelta(minutes=1)
+    return moment(f"{day} {clock or '00:00'}", since, zone, Role.BEGIN)
+
+
 def _next(clock: time, begins: datetime, zone: ZoneInfo) -> datetime:
     """Return the first instant after another one at which clocks of a zone show a time of day."""
     today = Today(begins).on(zone)
@@ -248,11 +269,16 @@ def zone_of_ends(policy: KubeObject, cluster: str | None) -> ZoneInfo:
     return clocks.zone(policy)
 
 
+def named(config: KubeObject) -> Iterator[tuple[str, str | None]]:
+    """Yield the names of a policy's overrides, each with where it is: None is on all clusters."""
+    for place in (None, *clusters_of(config)):
+        for name in _names(config, place):
+            yield name, place
+
+
 def holders(config: KubeObject, name: str) -> list[str | None]:
     """Return where a policy has an override of a name: None is on all clusters."""
-    clusters = config.get("spec", "clusters")
-    places = [None, *(clusters if isinstance(clusters, dict) else ())]
-    return [place for place in places if name in _names(config, place)]
+    return [place for found, place in named(config) if found == name]
 
 
 def ended(config: KubeObject, name: str, cluster: str | None) -> KubeObject:

@@ -5,6 +5,11 @@ from collections.abc import Mapping
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.krm import Mapping as Node
 from krm_windows.krm.merge_patch import compose, merge, pruned
+from krm_windows.plurals import some
+from krm_windows.policy.findings import closest
+
+# So many clusters are named where one is not known.
+_FEW = 10
 
 
 class AbsentError(InputError):
@@ -18,8 +23,10 @@ def check_cluster(config: KubeObject, cluster: str | None, advice: str = "") -> 
     clusters = clusters_of(config)
     if cluster in clusters:
         return
-    named = ", ".join(clusters) or "none"
-    raise AbsentError(f"cluster {cluster!r} not found in the policy (it has {named}){advice}")
+    named = some(list(clusters), _FEW) or "none"
+    near = closest(cluster, clusters, len(clusters))
+    hint = f"; did you mean {near!r}?" if near else ""
+    raise AbsentError(f"cluster {cluster!r} not found in the policy (it has {named}){hint}{advice}")
 
 
 def clusters_of(config: KubeObject) -> dict[str, Value]:

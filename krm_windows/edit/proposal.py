@@ -122,6 +122,11 @@ class Proposal:
         """What holds through the change on the clusters that it changes, and what else would."""
         return sentences.turns((turn.timetable, turn.was, turn.now) for turn in self.changed)
 
+    @property
+    def brief_turns(self) -> str:
+        """The same in a line for all clusters that turn alike."""
+        return sentences.brief((turn.timetable, turn.was, turn.now) for turn in self.changed)
+
 
 def propose(
     old: KubeObject,

@@ -57,6 +57,16 @@ def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
 
+def brief(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
+    """Say what a change opens and closes, and what it leaves so: `  becomes open on munich`."""
+    groups: dict[str, list[str]] = {}
+    for timetable, was, now in every:
+        verb = "stays" if was.open is now.open else "becomes"
+        holds = f"  {verb} {'open' if now.open else 'closed'}"
+        groups.setdefault(holds, []).extend(filter(None, [timetable.cluster]))
+    return "".join(f"{escape.line(on(holds, names))}\n" for holds, names in groups.items())
+
+
 def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:
     """Yield what should hold and why, once for all clusters of which the same is said."""
     groups: dict[tuple[str, str], list[str]] = {}

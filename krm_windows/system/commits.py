@@ -1,9 +1,11 @@
 """A commit of some files by the user's own Git: with their hooks, signature and name."""
 
 import os
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from krm_windows import escape
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.programs import Limits
@@ -30,6 +32,16 @@ def commit(top: Path, paths: Collection[str], message: str) -> str:
     every = [*new, *known.intersection(paths)]
     _git(top, "commit", "--quiet", "--only", f"--message={message}", *_LISTED, listed=every)
     return _git(top, "rev-parse", "HEAD").strip()
+
+
+def by_hand(top: Path, paths: Iterable[str], message: str) -> str:
+    """Return the lines that do the same in a shell, and push; none outside a repository."""
+    if not (top / ".git").exists():
+        return ""
+    listed = [os.path.relpath(top / path) for path in paths]
+    commit = ("git", "commit", "-m", message, "--", *listed)
+    calls = [shlex.join(("git", "add", "--", *listed)), shlex.join(commit), "git push"]
+    return "".join(f"  {escape.line(call)}\n" for call in calls)
 
 
 def _git(top: Path, *arguments: str, listed: Collection[str] = ()) -> str:

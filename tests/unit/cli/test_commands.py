@@ -99,7 +99,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ("pending policy.yaml --repo . --base main --context a", "--base does not read a cluster"),
         ("history policy.yaml --repo . --from 1969-12-31", "must be in 1970 or later"),
         ("history policy.yaml --repo . --from 0d", "got '0d'"),
-        ("simulate policy.yaml --repo . --from yesterday", "must be"),
+        ("simulate policy.yaml --repo . --from someday", "must be"),
         # The last of two would win, and what the first one names be forgotten.
         ("render policy.yaml --output-dir o --cluster a --cluster b", "takes only one value"),
         # Neither of one cluster and more is silently left out.

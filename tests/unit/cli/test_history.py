@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -128,7 +129,7 @@ def test_a_policy_that_was_removed(past: Past, history: History) -> None:
         ("01-21T12:00", "01-22T17:00", "windows.office"),
         ("01-26T08:00", "01-29T17:00", "windows.office"),
     ]
-    assert "no policy: nothing is gated" in history()
+    assert "no policy: nothing is gated" in " ".join(history().split())
 
 
 def test_renames_are_followed(past: Past, history: History) -> None:
@@ -305,6 +306,33 @@ def test_lines_fit_a_terminal(
 ) -> None:
     past.commit("2026-01-01T00:00Z", {PATH: OVERRIDDEN}, "A subject that says much more " * 4)
     past.commit("2026-01-20T00:00Z", {PATH: OFFICE.replace("Mon", "Someday")})
+    past.commit(
+        "2026-01-21T00:00Z", {PATH: OVERRIDDEN.replace("cve", "a-name-that-is-rather-long")}
+    )
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert max(map(len, history().splitlines())) <= 80
     monkeypatch.setattr("krm_windows.cli.output.is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     assert max(map(len, history().splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        ("Tuesday", "Tue 2026-11-24 00:00"),
+        ("mon", "Mon 2026-11-30 00:00"),
+        ("Monday 13:00", "Mon 2026-11-23 13:00"),
+        ("last Monday", "Mon 2026-11-23 00:00"),
+        ("last Sunday", "Sun 2026-11-29 00:00"),
+        ("yesterday 06:00", "Sun 2026-11-29 06:00"),
+        ("holiday", None),
+    ],
+)
+def test_since_when_in_the_words_of_a_person(
+    words: str, begins: str | None, past: Past, called: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
+    now = datetime.fromisoformat("2026-11-30T09:20Z")
+    monkeypatch.setattr("krm_windows.cli.times.now", lambda: now)
+    ended = called(PATH, "--from", words)
+    assert (ended.code, begins or "") == (0 if begins else 2, ended.out[17:37])

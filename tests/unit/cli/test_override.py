@@ -79,7 +79,9 @@ def test_closed_on_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str])
 
 # Of four clusters one has a clock of its own, and the second cluster no override at all.
 FLEET = (
-    POLICY.partition("  freezes:")[0]
+    POLICY.partition("  freezes:")[0].replace(
+        "Mon 08:00, closes: Thu 17:00", "Sun 03:00, closes: '03:01'"
+    )
     + """\
   clusters: {c0: {}, c1: {overrides: {fix: null}}, c2: {}, c3: {timeZone: Europe/London}, c4: {},
     c5: {}, c6: {}, c7: {timeZone: Europe/London}}

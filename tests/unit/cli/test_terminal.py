@@ -80,24 +80,31 @@ def _await_question(child: int) -> None:
 
 
 def test_an_override_asks_what_is_missing(repository: Path) -> None:
-    answers = ["3", "", "plants", "open", "th", "nor", "soon", "for 3h", "", "fix", "y"]
+    answers = ["3", "", "plants", "th", "nor", "3h", "open soon", "open for 3h", "", "fix it", "y"]
     code, shown = at_terminal(["override"], *(f"{answer}\n" for answer in answers))
     assert code == 0, shown
     for said in (
-        "  1  flux-system/plants (windows/plants.yaml)\n",
+        "Which policy (plants, web): 3\n",
         "'3' is none of these: give a number, or a part of one name alone",
         "'th' is 2 of these: give a number",
         "'soon' is no end: give one such as 2h, 18:00",
-        "Until when, in Europe/Berlin (2h, 18:00, Monday 06:00) [2h]: ",
-        "Europe/Berlin, in 3 h\n",
+        "'3h': begin with `open` or `closed`",
+        "Open or closed until (2h or Mon 06:00 Europe/Berlin) [open 2h]: ",
+        " open on north\nWrite",
         "Write this to windows/plants.yaml, y or n [n]: y\n",
         "windows/plants.yaml: written\n",
+        "\n  git add -- windows/plants.yaml\n",
+        "\n  git commit -m 'fix it' -- windows/plants.yaml\n  git push\n",
     ):
         assert said in shown, shown
     assert max(map(len, shown.splitlines())) <= 80
     written = (repository / "windows/plants.yaml").read_text()
     assert "clusters: {north: {overrides: {open-" in written
-    assert "reason: fix}}}, south: {}}" in written
+    assert 'reason: "fix it"}}}, south: {}}' in written
+    code, shown = at_terminal(["override", "--end"], "y\n")
+    assert (code, "Remove it from windows/plants.yaml" in shown) == (0, True)
+    assert "clusters: {north: {}, south: {}}" in (repository / "windows/plants.yaml").read_text()
+    assert at_terminal(["override", "web", "--end"])[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -168,6 +175,10 @@ def test_all_that_is_said_alone() -> None:
         (["status", "plnts"], 1, "did you mean plants?"),
         (["state", "web.yaml"], 1, "did you mean windows/web.yaml?"),
         (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
+        (["state", "--cluster", "north"], 0, "flux-system/plants on north should be"),
+        (["state", "--cluster", "nort"], 2, "several policies are here"),
+        (["explain", "plants", "--cluster", "nort"], 1, 'did you mean "north"?'),
+        (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
         (["open"], 2, "krm-windows override open"),
     ],
 )
