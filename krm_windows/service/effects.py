@@ -205,11 +205,14 @@ class Effects:
 
 
 def _differing(group: _Group) -> Iterator[tuple[bool, Rule, Override, Timetable]]:
-    """Yield the overrides that one version alone has: whether the new one, and on which clock."""
+    """Yield the overrides that one version alone has: whether the new one, and on which clock.
+
+    One that is changed is new, and is not said to have ended.
+    """
     for is_made, here, there in ((False, group.old, group.new), (True, group.new, group.old)):
         for rule in here.timetable.overrides:
-            asked = here.overrides[rule.key]
-            if asked != there.overrides.get(rule.key):
+            asked, other = here.overrides[rule.key], there.overrides.get(rule.key)
+            if asked != other and (is_made or other is None):
                 yield is_made, rule, asked, here.timetable
 
 

@@ -26,6 +26,7 @@ LOCAL = (
     "  overrides: {loc: {state: Open, starts: 2026-11-24T09:00, ends: 2026-11-24T12:00, "
     "reason: Fix}}\n"
 )
+SHORTER = LOCAL.replace("12:00", "11:00")
 SUMMER = "  freezes: {summer: {starts: 2027-08-02, ends: 2027-08-20, reason: Holidays}}\n"
 END = "  clusters:\n"
 # What each commit replaces, and what the page says that it did: the oldest first.
@@ -71,12 +72,15 @@ CHANGES = [
         (END, LOCAL + END),
         (
             "2026-11-24 09:00 to 2026-11-24 12:00 "
-            "on the clock of each, ended at Fri 2026-11-20 14:00 by Operator loc: Fix "
-            "No hours moved: open by week either way"
+            "on the clock of each loc: Fix No hours moved: open by week either way"
         ),
     ),
     (
-        (LOCAL, ""),
+        (LOCAL, SHORTER),
+        "Long <i> Override opened on north, south",
+    ),
+    (
+        (SHORTER, ""),
         "Override ended on north, south loc No hours moved: open by week either way",
     ),
     (("names: [apps]", "names: [apps, web]"), "No hours moved: targets changed"),
@@ -150,10 +154,10 @@ def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
         assert said in item
     # On one cluster, what moved there.
     items = listed(client, "?cluster=north&continue=10").items
-    assert "opens 1 h more" in items[5]
-    assert "No hours moved on north" in items[3]
+    assert "opens 1 h more" in items[6]
+    assert "No hours moved on north" in items[4]
     # On a day, and what was before it.
-    assert listed(client, "?on=2026-11-20").items[0].startswith("Change 15")
+    assert listed(client, "?on=2026-11-20").items[0].startswith("Change 16")
     assert not listed(client, "?on=2026-11-19").items
     assert client.ask("GET", f"{PAGE}?on=Tuesday").status == 400
 
