@@ -526,7 +526,7 @@ def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -
     go("on:north").send_keys(" ")
     go("on:west").send_keys(" ")
     go("name").send_keys("Early Shift")
-    served.wait("#until-found", "Closes must be after Opens")
+    served.wait("#until-found", "must be after the beginning")
     served.follow(go("Save"), Keys.ENTER)
     for field, said in (("name", "small letters"), ("until", "after")):
         assert said in served.find(f"#{field}-found").text

@@ -25,6 +25,10 @@ from krm_windows.service.writing import Change, Order, WriteOutcome, entity_tag,
 REASON = "Give a reason in one line; it becomes the commit message."
 # A rule of a policy, or of one cluster, in the path of a finding.
 _RULE = re.compile(r"spec\.(?:clusters\.(.+?)\.)?(window|freeze|override)s\.([^.]+)")
+# What a message names as a file does.
+_ENTRY = re.compile(r"(?<![\w./-])(?:spec\.)?(window|freeze|override)s\.(?=[a-z0-9])")
+_FIELD = re.compile(r"`([a-zA-Z]+)`")
+_CAPITAL = re.compile("[A-Z]")
 # What is wrong with a cluster's patch only together with the policy.
 _TOGETHER = re.compile(r"results in an invalid policy: spec\.(\S+) ")
 
@@ -69,13 +73,12 @@ class Form:
         """Say something of a field."""
         self._add(name, Found(message, severity))
 
-    def lacks(self, lack: Lack, **labels: str) -> None:
+    def lacks(self, lack: Lack) -> None:
         """Say what a field lacks; while somebody types, what is empty is no error yet."""
         if self.action != "save" and not self.texts.get(lack.field):
             self.is_incomplete = True
             return
-        message = lack.message.format(**labels)
-        self._add(lack.field, Found(message, instead=lack.instead))
+        self._add(lack.field, Found(lack.message, instead=lack.instead))
 
     def _add(self, name: str, found: Found) -> None:
         every = self.found.setdefault(name, [])
@@ -216,8 +219,10 @@ def _sentence(result: Result, words: str | None) -> str:
 
 
 def _cut(message: str) -> str:
+    """Return what is wrong without names of fields: `cuts the window week`, `before open`."""
     # What was meant is on a button.
-    return message.partition("; did you mean")[0]
+    said = _ENTRY.sub(r"the \1 ", message.partition("; did you mean")[0])
+    return _FIELD.sub(lambda name: _CAPITAL.sub(r" \g<0>", name[1]).lower(), said)
 
 
 def moment(texts: Mapping[str, str], name: str) -> str:

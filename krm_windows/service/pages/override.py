@@ -167,8 +167,7 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
         return
     else:
         if ended <= begun:
-            than = "the beginning" if request.starts else "now"
-            form.add(ends, f"The end must be later than {than}.")
+            form.add(ends, "It must end after it begins.")
         elif request.state == "open":
             _check_closed(form, call, begun, ended)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
@@ -44,7 +44,7 @@ class Kind:
     ends: str
     about: str
     why: str
-    first: Mapping[str, str] = field(default_factory=dict)
+    first: Mapping[str, str]
 
     @property
     def many(self) -> str:
@@ -56,11 +56,6 @@ class Kind:
         """The fields of a rule that the form changes: its span, and what it is about."""
         return self.begins, self.ends, "duration", self.about
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """What the form calls a beginning and an end."""
-        return {"begins": self.begins.capitalize(), "ends": self.ends.capitalize()}
-
     def own(self, config: KubeObject) -> dict[str, dict[str, Value]]:
         """Return the rules that clusters have of their own."""
         every = clusters_of(config).items()
@@ -68,7 +63,7 @@ class Kind:
         return {each: found for each, found in own.items() if isinstance(found, dict)}
 
 
-WINDOW = Kind("window", "opens", "closes", "description", "reason")
+WINDOW = Kind("window", "opens", "closes", "description", "reason", {})
 FREEZE = Kind("freeze", "starts", "ends", "reason", "why", {"repeats": "once", "ends-on": "date"})
 
 
@@ -205,7 +200,7 @@ def _typed(call: Call, form: Form, rule: Rule) -> dict[str, str]:
     # Of what is removed nothing has to be said.
     lacks = [] if texts["remove"] else lacks
     for lack in lacks:
-        form.lacks(lack, **kind.labels)
+        form.lacks(lack)
     if not lacks:
         form.catch_up(call, typed, rule.shown(call.stored().config, call.cluster))
     if form.is_conflict:

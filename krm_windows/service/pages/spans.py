@@ -49,7 +49,7 @@ class Instead(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """What a field lacks, in a sentence about `{begins}` and `{ends}`, as a form calls them."""
+    """What a field lacks, in a sentence."""
 
     field: str
     message: str
@@ -201,7 +201,7 @@ class _Fields:
         """Read a time that is later than that of the beginning."""
         until = self.time("until")
         if self.at and until and until <= self.at:
-            message = "{ends} must be after {begins}: choose a later time, or the next day."
+            message = "The end must be after the beginning: choose a later time, or the next day."
             instead = Instead("ends-on", "next", "The next day")
             self.lacks.append(Lack("until", message, instead))
         return until, ""

@@ -123,7 +123,7 @@ def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
 def test_a_field_of_which_something_is_only_said_is_not_wrong(client: Client) -> None:
     days = {**get(client, NEW).fields, **DAYS, "at": "10:00"}
     page = send(client, f"{NEW}/preview", days)
-    assert "the rest stays open" in page.text
+    assert "cuts the window week: the rest stays open" in page.text
     assert "aria-invalid" not in page.source
 
 
