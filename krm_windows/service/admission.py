@@ -136,13 +136,6 @@ class Service:
         call.logged["event"] = "subscribed"
         return token
 
-    def revoke(self, call: Call, calendar: str) -> bool:
-        """Revoke an address of the caller's; False where they have no such one."""
-        is_revoked = self.subscriptions.revoke(call.caller, calendar)
-        if is_revoked:
-            call.logged["event"] = "unsubscribed"
-        return is_revoked
-
     def count_failure(self, request: Request) -> None:
         """Count that somebody did not say who they are; raises Problem where it is too often."""
         _take(self.failures, address(request) or "")
