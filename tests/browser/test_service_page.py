@@ -366,7 +366,7 @@ def test_who_opened_it_on_a_tuesday_is_found(served: Served) -> None:
     name = served.git("rev-parse", "main~2").strip()
     link = second.find_element(By.TAG_NAME, "a")
     assert link.get_attribute("href") == f"https://forge.test/{name}"
-    served.follow(served.browser.find_element(By.LINK_TEXT, "flux-system/week"))
+    served.follow(served.browser.find_element(By.LINK_TEXT, "week"))
     assert served.browser.current_url.endswith(PAGE)
 
 
