@@ -19,6 +19,7 @@ from krm_windows.edit.overrides import ListedOverride, OverrideRequest, Phase
 from krm_windows.edit.patches import clusters_of
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import some
 from krm_windows.policy.findings import RefusedError
 from krm_windows.preview.clock import coming, shown
 
@@ -26,6 +27,8 @@ from krm_windows.preview.clock import coming, shown
 _ACTIONS = ("list", "end", "prune")
 _ALL = "all clusters"
 _DEFAULT = "2h"
+# So many overrides are named where one has to be.
+_FEW = 10
 _EXAMPLES = "2h, 18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
 
@@ -100,8 +103,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if name is not None:
         if not name:
             name, arguments.cluster = _running(arguments.policy, now, asks=asks)
-            heading = f"override {name} ends\n"
-            confirm = partial(questions.confirm, f"Remove it from {arguments.policy}")
+            confirm = partial(questions.confirm, f"Remove {name} from {arguments.policy}")
         arguments.cluster = arguments.cluster or _only_place(arguments.policy, name)
         change = partial(overrides.ended, name=name, cluster=arguments.cluster)
         arguments.reason = arguments.reason or f"End override {name}"
@@ -209,7 +211,8 @@ def _running(policy: str, now: datetime, *, asks: bool) -> tuple[str, str | None
     if len(live) > 1 and asks:
         return found[questions.choose("Which override", list(found), default="")]
     if len(live) != 1:
-        raise InputError(f"{policy}: not one override that is not over, but {len(live)}")
+        named = some(list(found), _FEW) or "none"
+        raise InputError(f"{policy}: give --end NAME; not over yet: {named}")
     return live[0]
 
 

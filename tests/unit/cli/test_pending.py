@@ -149,6 +149,9 @@ esac
     assert ended.code == 0
     assert "Kustomization flux-system/apps: unknown\n" in ended.out
     assert "  kubectl: Error (Forbidden): no" in ended.out
+    script.write_text("#!/bin/sh\nexit 1\n")
+    ended = pending()
+    assert (ended.code, "--repo . --base REF`, where REF is" in ended.err) == (1, True)
 
 
 # a repository
