@@ -185,7 +185,7 @@ def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
         main(["override", str(policy), *making[1:3], "closed", "--for", "2h", "--name", "b"]) == 0
     )
     assert main(["override", str(policy), "--end"]) == 1
-    assert "not over yet: more on all clusters, b on all clusters" in capsys.readouterr().err
+    assert "not over yet: b on all clusters, more on all clusters" in capsys.readouterr().err
     assert main(["override", str(policy), "--end", "b"]) == 0
     assert main(["override", str(policy), "--prune"]) == 0
     assert "nothing to write" in capsys.readouterr().out
