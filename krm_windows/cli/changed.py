@@ -92,9 +92,7 @@ def run(
         if arguments.commit:
             commits.check(top, file)
         old = inputs.policy(arguments.policy)
-        # From the minute on, as windows know no seconds.
-        begins = arguments.start or at.replace(second=0, microsecond=0)
-        view = View(at, Period(begins, arguments.days), urgent)
+        view = View(at, _period(arguments, at), urgent)
         # A target that is given up may be that of a policy beside it.
         around = ExistingOutput(path, resources=lambda _: items)
         new = _changed(old, change, arguments.policy)
@@ -128,6 +126,13 @@ def run(
         # As they are: a command that is broken between words is another one.
         output.show(_commands(written, _message(arguments, proposal)))
     return ExitCode.of(failed=failed or bool(written.stale))
+
+
+def _period(arguments: argparse.Namespace, at: datetime) -> Period | None:
+    if arguments.start is None and arguments.days == _DAYS:
+        return None
+    # From the minute on, as windows know no seconds.
+    return Period(arguments.start or at.replace(second=0, microsecond=0), arguments.days)
 
 
 def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
@@ -271,14 +276,15 @@ def _hours(proposal: Proposal, *, is_for_all: bool) -> str:
     # Whoever names a cluster means no other; else one that keeps its policy is a surprise.
     if is_for_all and 0 < len(kept) < len(proposal.turns):
         text += f"not changed on {clusters(kept)}\n"
-    return text
+    return text + "".join(f"  {escape.line(each)}\n" for each in proposal.unmoved)
 
 
 def _located(
     arguments: argparse.Namespace, proposal: Proposal, written: WriteOutcome
 ) -> list[Result]:
     """Return what was found, with the lines that the file has after the change."""
-    found = report.located(proposal.results, {arguments.policy: proposal.new}, arguments.resources)
+    every = proposal.found if arguments.strict else proposal.results
+    found = report.located(every, {arguments.policy: proposal.new}, arguments.resources)
     for each in written.renewals:
         found += [result for result in each.results if fails([result])]
     return sort(found)

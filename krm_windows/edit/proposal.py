@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
@@ -11,12 +12,13 @@ from krm_windows.gate.timetable import Decision
 from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
-from krm_windows.preview import sentences
+from krm_windows.preview import changed_rules, sentences
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, PolicySource, once
 from krm_windows.results import Result, fails, sort
+from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
@@ -25,12 +27,13 @@ from krm_windows.schedule.timetable import Timetable
 class View:
     """What is looked at of a change: the audit begins with the day of the instant `at`.
 
-    The hours of the `period` are compared, and what holds `at` that instant. Of what is `urgent`
-    those clusters alone are audited that it changes.
+    The hours of the `period` are compared, else those from that minute on that the change reaches;
+    and what holds `at` that instant. Of what is `urgent` those clusters alone are audited that it
+    changes.
     """
 
     at: datetime
-    period: Period
+    period: Period | None = None
     urgent: bool = False
 
 
@@ -54,7 +57,8 @@ class Proposal:
     """A policy as it is and as it is to be.
 
     `reports` are those of an audit of the new one, `compiled` what was found when both were
-    compiled, with what the change has forgotten (such as `released`). `turns` has one entry for
+    compiled, with what the change has forgotten (such as `released`). What is `known` was found of
+    the old one, too. `turns` has one entry for
     each cluster; there are none where either of the two policies is wrong, so that its hours are
     not known.
     """
@@ -64,19 +68,22 @@ class Proposal:
     reports: tuple[Report, ...]
     compiled: tuple[Result, ...]
     turns: tuple[Turn, ...]
+    known: frozenset[tuple[str, ...]] = frozenset()
 
     @property
     def differences(self) -> list[Difference]:
         """The hours that the change moves, of each cluster."""
         return [turn.difference for turn in self.turns]
 
-    def over(self, period: Period) -> "Proposal":
-        """Return the same with the hours of another period compared."""
-        turns = tuple(
-            replace(turn, difference=compare(turn.old, turn.timetable, period))
-            for turn in self.turns
-        )
-        return replace(self, turns=turns)
+    @property
+    def unmoved(self) -> list[str]:
+        """Why the change moves no hour, where it moves none."""
+        if any(each.changes for each in self.differences):
+            return []
+        # Once for clusters that are alike.
+        pairs = {(rules_of(turn.old), rules_of(turn.timetable)) for turn in self.turns}
+        found = (changed_rules.unmoved(*pair, self.differences[0].begins) for pair in pairs)
+        return sorted(set(chain.from_iterable(found)))
 
     @property
     def changed(self) -> Sequence[Turn]:
@@ -85,6 +92,11 @@ class Proposal:
 
     @property
     def results(self) -> list[Result]:
+        """What the change brings about, and all errors, each finding once."""
+        return [each for each in self.found if fails([each]) or _key(each) not in self.known]
+
+    @property
+    def found(self) -> list[Result]:
         """All that was found, each finding once."""
         found: list[Result] = []
         for report in self.reports:
@@ -103,7 +115,7 @@ class Proposal:
         """
         if urgent:
             return fails(self.compiled, strict=strict)
-        return fails(self.results, strict=strict)
+        return fails(self.found, strict=strict)
 
     @property
     def changes_text(self) -> bool:
@@ -120,7 +132,9 @@ class Proposal:
     @property
     def spoken_turns(self) -> str:
         """What holds through the change on the clusters that it changes, and what else would."""
-        return sentences.turns((turn.timetable, turn.was, turn.now) for turn in self.changed)
+        return sentences.turns(
+            (turn.old, turn.timetable, turn.was, turn.now) for turn in self.changed
+        )
 
     @property
     def brief_turns(self) -> str:
@@ -140,7 +154,7 @@ def propose(
     Among the `resources` of a cluster the policy's targets may be; `gated` gives what policies
     gate in a cluster, but for those of some names.
     """
-    at, period = view.at, view.period
+    at = view.at
     scope = Scope(Today(at))
     pairs, results = successions(
         PolicySource(old, resources), PolicySource(new, resources), None, gated
@@ -151,11 +165,24 @@ def propose(
         alone = {pair.new.timetable.cluster for pair in pairs if not pair.changes}
     reports = audit.reports(new, resources, Choice(every=True), scope, without=alone)
     turns: list[Turn] = []
+    period = view.period or changed_rules.period(
+        ((pair.old.timetable, pair.new.timetable) for pair in pairs), at
+    )
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
         difference = compare(was, now, period)
         turns.append(Turn(was, now, pair.changes, difference, decide(was, at), decide(now, at)))
-    return Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
+    proposal = Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
+    if all(fails([each]) for each in proposal.found):
+        return proposal
+    before = audit.reports(old, resources, Choice(every=True), scope, without=alone)
+    known = map(_key, chain.from_iterable(report.results for report in before))
+    return replace(proposal, known=frozenset(known))
+
+
+def _key(result: Result) -> tuple[str, ...]:
+    """Return what a finding says, wherever in the file it is and of however many clusters."""
+    return result.rule, result.path, result.message
 
 
 def introduce(new: KubeObject, at: datetime) -> Proposal:

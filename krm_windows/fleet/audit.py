@@ -64,7 +64,7 @@ def reports(
     for name, items in seen.items():
         policy, found = loaded.for_cluster(name)
         # Clusters that have the same patch, and see the same, are compiled once.
-        key = (_hours(policy), found, id(items))
+        key = (_hours(policy), found, id(items) if items else None)
         if key not in versions:
             versions[key] = _version(config, items, policy, found)
         # Those that have it alike share a report.

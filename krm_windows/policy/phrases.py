@@ -3,6 +3,7 @@
 A moment is said as it was written. What a recurrence is by its fields says `days`.
 """
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime, time, timedelta
 
 from krm_windows.plurals import counted
@@ -17,6 +18,28 @@ _UNITS = (
 )
 _NTH = {number: name for name, number in ORDINALS.items()}
 _OF_NTH = {EVERY_WEEKDAY: "day", frozenset(range(1, 6)): "workday"}
+_RULES = {"windows": "the window", "freezes": "the freeze", "overrides": "the override"}
+# What decides beside the rules that a policy names.
+_OTHERS = {
+    "state": "the hold",
+    "outsideWindows": "being open outside of windows",
+    "closesEarly": "closing early",
+}
+
+
+def rules(paths: Iterable[str], reasons: Mapping[str, str]) -> str:
+    """Name rules by their paths in the spec: `the freeze christmas (Company holidays)`."""
+    return " and ".join(_rule(path, reasons.get(path, "")) for path in paths)
+
+
+def _rule(path: str, reason: str) -> str:
+    kind, _, key = path.partition(".")
+    noun = _OTHERS.get(kind) or f"{_RULES[kind]} {key}"
+    # What is still to be filled in stands for nothing.
+    if not reason.strip("-\N{HORIZONTAL ELLIPSIS}"):
+        return noun
+    # The name of an override is most often its time.
+    return f"{_RULES[kind] if kind == 'overrides' else noun} ({reason})"
 
 
 def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) -> str:

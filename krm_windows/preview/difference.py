@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from krm_windows.policy import phrases
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import zones
 from krm_windows.schedule.table import rules_of
@@ -20,8 +21,8 @@ _MINUTE = timedelta(minutes=1)
 class ChangedPeriod:
     """The UTC interval [`begins`, `ends`) that opens or closes.
 
-    `was` and `now` are the rules that decided it. What `goes_on` is so after the days that were
-    compared, too.
+    `was` and `now` are the rules that decided it, and `reason` says so in words. What `goes_on` is
+    so after the days that were compared, too.
     """
 
     begins: datetime
@@ -29,22 +30,13 @@ class ChangedPeriod:
     opens: bool
     was: tuple[str, ...]
     now: tuple[str, ...]
+    reason: str
     goes_on: bool = False
 
     @property
     def grouping_key(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
         """What it says beside its time."""
         return self.opens, self.was, self.now
-
-    @property
-    def reason(self) -> str:
-        """Say which rules make the difference."""
-        was = ", ".join(self.was)
-        now = ", ".join(self.now)
-        if was and now:
-            return f"{now} instead of {was}"
-        # What closes because a window is gone has no rule that closes it.
-        return now or f"no longer {was}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +140,23 @@ def _swept(
             # Without an edge in between each has one segment, with the rules of just this time.
             [was], [now] = (timeline(each, start, min(end, ends)) for each in (old, new))
             yield ChangedPeriod(
-                start, min(end, ends), is_open, was.rules, now.rules, goes_on=end > ends
+                start,
+                min(end, ends),
+                is_open,
+                was.rules,
+                now.rules,
+                _reason(
+                    phrases.rules(was.rules, old.reasons), phrases.rules(now.rules, new.reasons)
+                ),
+                goes_on=end > ends,
             )
+
+
+def _reason(was: str, now: str) -> str:
+    if was and now:
+        return f"{now} instead of {was}"
+    # What closes because a window is gone has no rule that closes it.
+    return now or f"no longer {was}"
 
 
 def _states(

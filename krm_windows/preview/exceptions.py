@@ -35,9 +35,7 @@ def spans(timetable: Timetable, begins: datetime, ends: datetime) -> list[RuleIn
     """Return the freezes and overrides that a UTC interval touches, with their own edges."""
     found: list[RuleInForce] = []
     for rule in (*timetable.freezes, *timetable.overrides):
-        found += (
-            RuleInForce(rule, *each) for each in _touching(rule, timetable.zone, begins, ends)
-        )
+        found += (RuleInForce(rule, *each) for each in touching(rule, timetable.zone, begins, ends))
     # By name where two begin together, so that a picture is drawn alike every time.
     return sorted(found, key=lambda span: (span.begins, span.rule.name))
 
@@ -45,9 +43,10 @@ def spans(timetable: Timetable, begins: datetime, ends: datetime) -> list[RuleIn
 # By rule and not by timetable: policies and clusters share their freezes. As many are remembered as
 # a fleet has that differ: a service goes on for years.
 @lru_cache(maxsize=2048)
-def _touching(
+def touching(
     rule: Rule, zone: ZoneInfo, begins: datetime, ends: datetime
 ) -> tuple[tuple[datetime, datetime], ...]:
+    """Return when a rule is in force, in order: what a UTC interval touches, with its own edges."""
     first, last = begins - FAR, ends + FAR
     days = range(first.toordinal(), last.toordinal() + 1)
     found = (map(wallclock.at, each) for each in table.intervals((rule,), zone, days))

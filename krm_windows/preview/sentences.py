@@ -1,19 +1,23 @@
 """States in a plain sentence."""
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
 from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 from krm_windows import escape
 from krm_windows.gate.timetable import Decision
 from krm_windows.plurals import clusters, on, some
+from krm_windows.policy import phrases
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import coming, shown
+from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
 # So many targets are named.
 _FEW = 5
+_MINUTE = timedelta(minutes=1)
 
 
 def state(timetable: Timetable, decision: Decision, stage: str) -> str:
@@ -33,28 +37,38 @@ def state(timetable: Timetable, decision: Decision, stage: str) -> str:
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"
 
 
-def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
+def turns(every: Iterable[tuple[Timetable, Timetable, Decision, Decision]]) -> str:
     """Say what a change makes hold from now on, and what would have held without it.
 
-    Once for all clusters of which the same is said.
+    Once for all clusters of which the same is said: each instant in the zone of the first.
     """
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for timetable, was, now in every:
-        zone = timetable.zone
+    groups: dict[tuple[str, str], dict[str, list[str]]] = {}
+    gated: dict[str, list[str]] = {}
+    zones: dict[datetime | None, ZoneInfo] = {}
+    for old, new, was, now in every:
         # Another rule may decide the same: `stays open`.
         verb = "stays" if was.open is now.open else "becomes"
-        targets = some([str(target) for target in timetable.targets], _FEW)
-        said = (
-            timetable.policy,
-            f"{verb} {_brief(now, zone)} ({zone.key})",
-            f"  without this change: {_brief(was, zone)}",
-            f"  targets: {targets or gated_by(timetable)}",
+        said, unsaid = (
+            _brief(each, decision, zones.setdefault(decision.until, each.zone))
+            for each, decision in ((new, now), (old, was))
         )
-        groups.setdefault(said, []).extend(filter(None, [timetable.cluster]))
+        targets = some([str(target) for target in new.targets], _FEW) or gated_by(new)
+        name = [new.cluster] if new.cluster else []
+        without = groups.setdefault((new.policy, f"{verb} {said}"), {})
+        without.setdefault(unsaid, []).extend(name)
+        gated.setdefault(targets, []).extend(name)
     lines: list[str] = []
-    for (policy, holds, *more), names in groups.items():
-        lines += [f"once applied, {on(policy, names)} {holds}", *more]
+    for (policy, holds), without in groups.items():
+        lines.append(f"once applied, {on(policy, list(chain(*without.values())))} {holds}")
+        lines += _apart("without this change", without)
+    lines += _apart("targets", gated)
     return "".join(f"{escape.line(line)}\n" for line in lines)
+
+
+def _apart(what: str, said: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield what is said, and of which clusters where it is not the same of all."""
+    for words, names in said.items():
+        yield f"  {on(what, names if len(said) > 1 else ())}: {words}"
 
 
 def brief(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
@@ -92,14 +106,23 @@ def opening(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Itera
 
 def waiting(timetable: Timetable, decision: Decision) -> str:
     """Say in a line what holds while somebody waits for something else."""
-    zone = timetable.zone
-    return f"{named(timetable)} should be {_brief(decision, zone)} ({zone.key})"
+    return f"{named(timetable)} should be {_brief(timetable, decision, timetable.zone)}"
 
 
-def _brief(decision: Decision, zone: ZoneInfo) -> str:
-    """Say what holds, until when and why: `open until Mon 2026-12-14 08:00 (windows.week)`."""
+def _brief(timetable: Timetable, decision: Decision, zone: ZoneInfo) -> str:
+    """Say what holds, until when and why: `open until Mon 2026-12-14 08:00 (UTC), by the hold`."""
     word = "open" if decision.open else "closed"
     until = "for more than 400 days"
+    why = [because(timetable, decision.rules)]
     if decision.until:
-        until = f"until {shown(decision.until, zone)}"
-    return f"{word} {until} ({decision.reason})"
+        until = f"until {shown(decision.until, zone)} ({zone.key})"
+        # The rule that ends then may be another one than the one that holds now.
+        last = decide(timetable, decision.until - _MINUTE).rules
+        if last != decision.rules:
+            why.append(because(timetable, last))
+    return f"{word} {until}, {', then '.join(why)}"
+
+
+def because(timetable: Timetable, rules: Sequence[str]) -> str:
+    """Say which rules decide: `by the window week`."""
+    return f"by {phrases.rules(rules, timetable.reasons)}" if rules else "as no window is open"

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import chain
 from typing import NamedTuple, cast
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride, Phase
+from krm_windows.edit.overrides import ListedOverride
 from krm_windows.krm import InputError, Value
 from krm_windows.policy.model import Override
 from krm_windows.preview.calendar import Period
+from krm_windows.preview.changed_rules import unmoved
 from krm_windows.preview.difference import ChangedPeriod, Difference, compare
-from krm_windows.schedule import timeline
 from krm_windows.schedule.timetable import Rule, Timetable
 from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
@@ -231,18 +232,10 @@ def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[
     return events
 
 
-def _unmoved(groups: Sequence[_Group], at: datetime) -> str:
-    """Say why overrides that differ moved no hours; empty where they were over."""
-    said = set()
-    for group in groups:
-        for is_made, rule, _, timetable in _differing(group):
-            one = overrides.as_listed(None, rule.key, None, [(rule, timetable)], at)
-            without = group.old if is_made else group.new
-            if one.phase is not Phase.OVER:
-                decision = timeline.decide(without.timetable, max(at, one.begins or at))
-                rules = ", ".join(each.partition(".")[2] or each for each in decision.rules)
-                said.add(f"{'open' if decision.open else 'closed'} by {rules or 'no window'}")
-    return f"{' and '.join(sorted(said))} either way" if said else ""
+def _why(groups: Sequence[_Group], at: datetime) -> str:
+    """Say why a change moved no hours."""
+    said = (unmoved(old.timetable, new.timetable, at) for _, old, new in groups)
+    return "; ".join(sorted(set(chain.from_iterable(said))))
 
 
 def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
@@ -264,9 +257,9 @@ def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
         left = moved.pop((), None)
         still = left.clusters if left else []
         if moved:
-            why = _unmoved([each for each in groups if each.clusters[0] in still], at)
+            why = _why([each for each in groups if each.clusters[0] in still], at)
             return Effect("", tuple(moved.values()), still, events, why)
-    why = _unmoved(groups, at) if events else fields
+    why = _why(groups, at) if events else fields
     return Effect(why and f"No hours moved: {why}", events=events)
 
 

@@ -17,7 +17,6 @@ from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.plan.given import Given, gated
 from krm_windows.preview import records, stages
-from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.results import Result, fails
 from krm_windows.service import permissions
@@ -37,8 +36,6 @@ Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
 # How often a change is made anew when the branch has moved meanwhile, here or at the remote.
 _ATTEMPTS = 5
-# Whose hours of a change are shown: four weeks, as `set` does; where none of theirs moves, a year.
-_DAYS, _YEAR = 28, 366
 # Commits in which a key is looked for.
 _MOST_KEYS = 1000
 # Trailers of a commit (git-interpret-trailers(1)); the reason above them has one line.
@@ -150,14 +147,8 @@ class Writer:
         with _understood():
             new = change(old)
             permissions.check(order.caller, old, new)
-            # From the minute on, as windows know no seconds.
-            begins = at.replace(second=0, microsecond=0)
-            view = View(at, Period(begins, _DAYS), order.urgent)
-            proposal = propose(old, new, self._resources(stored, new), view, self._gated)
-        if any(each.changes for each in proposal.differences):
-            return proposal
-        # It may be a freeze of next summer.
-        return proposal.over(Period(begins, _YEAR))
+            view = View(at, urgent=order.urgent)
+            return propose(old, new, self._resources(stored, new), view, self._gated)
 
     def preview_new(
         self, snapshot: Snapshot, place: Place, new: KubeObject, order: Order

@@ -53,7 +53,7 @@ def test_one_line_changes_and_the_hours_are_shown(
     arguments = ["set", str(policy), "--patch", LATER, "--from", "2026-11-23", "--days", "7"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert "opens  Thu 2026-11-26 17:00  Fri 2026-11-27 12:00  19 h  windows.week" in said
+    assert "opens  Thu 2026-11-26 17:00  Fri 2026-11-27 12:00  19 h  the window week" in said
     assert f"{policy}: written\n" in said
     assert "in no cluster yet: commit, push, then Flux applies it" in said
     assert policy.read_text() == POLICY.replace("closes: Thu 17:00", 'closes: "Fri 12:00"')

@@ -76,3 +76,45 @@ def test_clusters_that_a_change_leaves_alone_have_no_difference() -> None:
     found = {each.cluster: each.changes for each in overridden("south", urgent=True).differences}
     assert list(found) == ["north", "south", "east"]
     assert [len(changes) for changes in found.values()] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("freezes", "days", "said"),
+    [
+        # Beyond four weeks, and the next one.
+        ("x: {starts: 2026-12-21, ends: 2027-01-17, reason: r}", 35, []),
+        ("x: {starts: 2027-08-02, ends: 2027-08-03, reason: r}", 233, []),
+        (
+            "x: {starts: 2026-12-19, ends: 2026-12-20, reason: r}",
+            28,
+            ["Already closed then (Sat 2026-12-19 00:00), as no window is open"],
+        ),
+        (
+            "x: {starts: 2026-12-25, ends: 2026-12-25, reason: r}",
+            28,
+            ["Already closed then (Fri 2026-12-25 00:00), by the freeze fri (rest)"],
+        ),
+        (
+            "x: {starts: 2029-02-05, ends: 2029-02-06, reason: r}",
+            28,
+            ["The freeze x (r) first holds on Mon 2029-02-05 00:00"],
+        ),
+        ("x: {starts: 2025-12-22, ends: 2025-12-22, reason: r}", 28, ["The freeze x (r) is over"]),
+    ],
+)
+def test_the_hours_of_a_change_are_all_counted_or_it_is_said_why_none_moves(
+    freezes: str, days: int, said: list[str]
+) -> None:
+    known = "fri: {starts: Fri 00:00, ends: Sat 00:00, reason: rest}, "
+    known += "cut: {starts: 2027-03-03, ends: 2027-03-03, reason: r}"
+    text = POLICY.partition("  clusters:")[0]
+    old, new = (
+        KubeObject.parse(f"{text}  freezes: {{{each}}}\n".encode())
+        for each in (known, f"{known}, {freezes}")
+    )
+    proposal = propose(old, new, no_resources, View(NOW))
+    assert (proposal.differences[0].days, proposal.unmoved) == (days, said)
+    # What was found before is no news.
+    before = propose(old, old, no_resources, View(NOW))
+    assert before.found
+    assert before.results == []

@@ -47,21 +47,21 @@ CHANGES = [
         ("opens: Tue 08:00", "opens: Tue 06:00"),
         (
             "south opens 8 h more in four weeks opens Tue 06:00 for 2 h, 4 times from 2026-11-24 "
-            "(windows.week)"
+            "(the window week)"
         ),
     ),
     (
         ("Thu 17:00", "Fri 12:00"),
         (
             "north, south opens 3 d 4 h more in four weeks opens Fri 2026-11-20 10:00 for 2 h "
-            "(windows.week) opens Thu 17:00 for 19 h, 3 times"
+            "(the window week) opens Thu 17:00 for 19 h, 3 times"
         ),
     ),
     (
         (END, SUMMER + END),
         (
             "north closes 12 d 12 h more in a year closes Mon 08:00 for 4 d 4 h, 3 times from "
-            "2027-08-02 (freezes.summer instead of windows.week)"
+            "2027-08-02 (the freeze summer (Holidays) instead of the window week)"
         ),
     ),
     (
@@ -72,7 +72,8 @@ CHANGES = [
         (END, LOCAL + END),
         (
             "2026-11-24 09:00 to 2026-11-24 12:00 "
-            "on the clock of each loc: Fix No hours moved: open by week either way"
+            "on the clock of each loc: Fix No hours moved: "
+            "Already open then (Tue 2026-11-24 09:00), by the window week"
         ),
     ),
     (
@@ -81,7 +82,10 @@ CHANGES = [
     ),
     (
         (SHORTER, ""),
-        "Override ended on north, south loc No hours moved: open by week either way",
+        (
+            "Override ended on north, south loc No hours moved: "
+            "Still open then (Tue 2026-11-24 09:00), by the window week"
+        ),
     ),
     (("names: [apps]", "names: [apps, web]"), "No hours moved: targets changed"),
     (

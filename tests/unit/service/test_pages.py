@@ -294,7 +294,7 @@ def ask(client: Client, action: str = "/preview", **changed: str) -> Page:
 def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> None:
     page = ask(client, reason="")
     assert page.status == 200
-    assert "targets: Kustomization flux-system/apps" in page.text
+    assert "Targets: Kustomization flux-system/apps" in page.text
     assert "Once applied, flux-system/week on north" in page.text
     assert count(git) == 1
     answer = ask(client, "", **SOUTH)
