@@ -96,6 +96,14 @@ def test_a_month_is_for_those_that_are_alike(client: Client) -> None:
         assert get(client, f"{PAGE}/month?{query}").status == status
 
 
+def test_a_group_that_is_wrong_keeps_no_other_from_its_month(client: Client, git: Git) -> None:
+    rewrite(client, git, "north: {}", "north: {timeZone: Mars/Olympus}")
+    page = get(client, f"{PAGE}/month?month=2026-12")
+    assert (page.status, "north:" in page.text, "south week" in page.text) == (200, True, True)
+    assert get(client, f"{PAGE}/month?cluster=north").status == 409
+    assert "ada" in get(client, f"{PAGE}/month?cluster=north").texts
+
+
 def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
     form = get(client, WINDOW)
     for field, typed, said in (
