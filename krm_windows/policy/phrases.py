@@ -34,12 +34,12 @@ def rules(paths: Iterable[str], reasons: Mapping[str, str]) -> str:
 
 def _rule(path: str, reason: str) -> str:
     kind, _, key = path.partition(".")
-    noun = _OTHERS.get(kind) or f"{_RULES[kind]} {key}"
+    noun = _OTHERS.get(kind) or _RULES[kind]
+    # The name of an override is most often its time: its reason says which one it is.
+    if key and kind != "overrides":
+        noun = f"{noun} {key}"
     # What is still to be filled in stands for nothing.
-    if not reason.strip("-\N{HORIZONTAL ELLIPSIS}"):
-        return noun
-    # The name of an override is most often its time.
-    return f"{_RULES[kind] if kind == 'overrides' else noun} ({reason})"
+    return f"{noun} ({reason})" if reason.strip("-\N{HORIZONTAL ELLIPSIS}") else noun
 
 
 def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) -> str:
