@@ -116,7 +116,7 @@ STATEMENTS = [
     (f"status {PENDING[8:]}", "  never\n", objects(target(), JOB), "  unknown\n", ALONE),
     (
         HISTORY,
-        "no policy: nothing is gated",
+        "no policy: nothing is",
         committed,
         "what was before 2026-11-20 12:00Z is unknown",
         shallow,
