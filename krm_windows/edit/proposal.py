@@ -1,9 +1,9 @@
 """A change of a policy before it is written: what is found of it, and which hours it moves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
+from itertools import chain, product
 
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
@@ -21,6 +21,9 @@ from krm_windows.results import Result, fails, sort
 from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
+
+# Days in which a change is looked for.
+_YEAR = 366
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,8 @@ class Proposal:
 
     `reports` are those of an audit of the new one, `compiled` what was found when both were
     compiled, with what the change has forgotten (such as `released`). What is `known` was found of
-    the old one, too. `turns` has one entry for
-    each cluster; there are none where either of the two policies is wrong, so that its hours are
-    not known.
+    the old one, and on which clusters. `turns` has one entry for each cluster; there are none where
+    either of the two policies is wrong, so that its hours are not known.
     """
 
     old: KubeObject
@@ -92,8 +94,10 @@ class Proposal:
 
     @property
     def results(self) -> list[Result]:
-        """What the change brings about, and all errors, each finding once."""
-        return [each for each in self.found if fails([each]) or _key(each) not in self.known]
+        """What the change brings about on any cluster, and all errors, each finding once."""
+        news = {each[1:] for each in _said(self.reports) - self.known}
+        old = {each[1:] for each in self.known} - news
+        return [each for each in self.found if fails([each]) or _key(each) not in old]
 
     @property
     def found(self) -> list[Result]:
@@ -165,23 +169,33 @@ def propose(
         alone = {pair.new.timetable.cluster for pair in pairs if not pair.changes}
     reports = audit.reports(new, resources, Choice(every=True), scope, without=alone)
     turns: list[Turn] = []
-    period = view.period or changed_rules.period(
-        ((pair.old.timetable, pair.new.timetable) for pair in pairs), at
-    )
-    for pair in pairs:
-        was, now = pair.old.timetable, pair.new.timetable
-        difference = compare(was, now, period)
+    both = [(pair.old.timetable, pair.new.timetable) for pair in pairs]
+    period = view.period or changed_rules.period(both, at)
+    differences = [compare(*each, period) for each in both]
+    if view.period is None and not any(each.changes for each in differences):
+        # What moves no hour the first time may do so later, such as a freeze of every month.
+        later = [compare(*each, replace(period, days=_YEAR)) for each in both]
+        differences = later if any(each.changes for each in later) else differences
+    for pair, (was, now), difference in zip(pairs, both, differences, strict=True):
         turns.append(Turn(was, now, pair.changes, difference, decide(was, at), decide(now, at)))
     proposal = Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
     if all(fails([each]) for each in proposal.found):
         return proposal
     before = audit.reports(old, resources, Choice(every=True), scope, without=alone)
-    known = map(_key, chain.from_iterable(report.results for report in before))
-    return replace(proposal, known=frozenset(known))
+    return replace(proposal, known=_said(before))
+
+
+def _said(reports: Iterable[Report]) -> frozenset[tuple[str, ...]]:
+    """Return what was found, each with a cluster in front: "" is a policy that names none."""
+    found: set[tuple[str, ...]] = set()
+    for report in reports:
+        every = product(report.clusters or ("",), report.results)
+        found.update((cluster, *_key(result)) for cluster, result in every)
+    return frozenset(found)
 
 
 def _key(result: Result) -> tuple[str, ...]:
-    """Return what a finding says, wherever in the file it is and of however many clusters."""
+    """Return what a finding says, wherever in the file it is."""
     return result.rule, result.path, result.message
 
 

@@ -100,6 +100,8 @@ def test_clusters_that_a_change_leaves_alone_have_no_difference() -> None:
             ["The freeze x (r) first holds on Mon 2029-02-05 00:00"],
         ),
         ("x: {starts: 2025-12-22, ends: 2025-12-22, reason: r}", 28, ["The freeze x (r) is over"]),
+        # Nothing the first time, which is on a Friday.
+        ("x: {starts: 0 0 25 * *, ends: 0 0 26 * *, reason: r}", 366, []),
     ],
 )
 def test_the_hours_of_a_change_are_all_counted_or_it_is_said_why_none_moves(
@@ -118,3 +120,15 @@ def test_the_hours_of_a_change_are_all_counted_or_it_is_said_why_none_moves(
     before = propose(old, old, no_resources, View(NOW))
     assert before.found
     assert before.results == []
+
+
+def test_what_a_change_brings_to_another_cluster_is_news() -> None:
+    cut = "freezes: {cut: {starts: 2026-12-21, ends: 2026-12-21, reason: r}}"
+    text = POLICY.partition("  clusters:")[0] + "  clusters:\n"
+    old, new = (
+        KubeObject.parse(f"{text}    north: {{{cut}}}\n    south: {{{each}}}\n".encode())
+        for each in ("", cut)
+    )
+    assert propose(old, old, no_resources, View(NOW)).results == []
+    found = propose(old, new, no_resources, View(NOW)).results
+    assert [each.path for each in found] == ["spec.freezes.cut"]
