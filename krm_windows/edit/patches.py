@@ -1,6 +1,6 @@
 """A policy's own text, changed by a merge patch: what the patch leaves alone keeps every byte."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.krm import Mapping as Node
@@ -23,10 +23,17 @@ def check_cluster(config: KubeObject, cluster: str | None, advice: str = "") -> 
     clusters = clusters_of(config)
     if cluster in clusters:
         return
+    raise AbsentError(
+        f"cluster {cluster!r} not found in the policy {others(cluster, clusters)}{advice}"
+    )
+
+
+def others(cluster: str, clusters: Collection[str]) -> str:
+    """Say which clusters there are beside one that is not known, and which may be meant."""
     named = some(list(clusters), _FEW) or "none"
     near = closest(cluster, clusters, len(clusters))
     hint = f"; did you mean {near!r}?" if near else ""
-    raise AbsentError(f"cluster {cluster!r} not found in the policy (it has {named}){hint}{advice}")
+    return f"(it has {named}){hint}"
 
 
 def clusters_of(config: KubeObject) -> dict[str, Value]:

@@ -19,7 +19,7 @@ from krm_windows.service.bodies import FORM
 from krm_windows.service.log import Log
 from krm_windows.service.parameters import Cluster, File, Name, Namespace
 from krm_windows.service.policies import NO_NAMESPACE, Place, Stored
-from krm_windows.service.problems import Problem, bad_request
+from krm_windows.service.problems import Problem, bad_request, meant
 from krm_windows.service.rates import Rate
 from krm_windows.service.settings import SERVICE
 from krm_windows.service.subscriptions import Subscriptions
@@ -285,7 +285,7 @@ def _check_query(request: Request) -> None:
     names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
         if name not in known:
-            raise bad_request(f"unknown parameter {name[:100]!r}")
+            raise bad_request(f"unknown parameter {name[:100]!r}{meant(name, known)}")
         if names.count(name) > 1:
             raise bad_request(f"{name} is given twice")
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
 
+from krm_windows.edit.patches import others
 from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError
 from krm_windows.plan.clocks import Today
@@ -90,10 +91,8 @@ class Evaluator:
         """Raise Problem for a cluster that a policy does not name."""
         named = self._named(stored).alike
         if cluster is not None and cluster not in named:
-            detail = f"(it has {', '.join(named) or 'none'})"
-            raise Problem(
-                HTTPStatus.NOT_FOUND, f"{stored.title} has no cluster {cluster!r} {detail}"
-            )
+            detail = f"{stored.title} has no cluster {cluster!r} {others(cluster, named)}"
+            raise Problem(HTTPStatus.NOT_FOUND, detail)
 
     def timetable(self, stored: Stored, cluster: str | None) -> Timetable:
         """Return when a policy is open on a cluster, or on that which it is built for.

@@ -77,9 +77,15 @@ def invalid(
         "extra_forbidden": (first["loc"][-1], known),
         "literal_error": (first["input"], re.findall(r"'(\w+)'", first["msg"])),
     }.get(first["type"], ("", ()))
-    meant = closest(str(word), allowed)
-    hint = f'; did you mean "{meant}"?' if meant else ""
-    return bad_request(f"{invalid_words(first['loc'][-1:], first['msg'])}{hint}")
+    return bad_request(
+        f"{invalid_words(first['loc'][-1:], first['msg'])}{meant(str(word), allowed)}"
+    )
+
+
+def meant(word: str, known: Collection[str]) -> str:
+    """Say which known word may be meant by another one; empty where none is near."""
+    found = closest(word, known)
+    return f'; did you mean "{found}"?' if found else ""
 
 
 def invalid_words(place: Iterable[int | str], message: str) -> str:

@@ -157,6 +157,14 @@ def test_what_was_meant_is_said(client: Client, wrong: dict[str, object], meant:
     assert detail.endswith(f"; did you mean {meant}?")
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"), [("clusters=north", '"cluster"'), ("cluster=nort", "'north'")]
+)
+def test_what_was_meant_in_an_address_is_said(client: Client, query: str, meant: str) -> None:
+    detail = client.ask("GET", f"{POLICY}/state?{query}").json()["detail"]
+    assert detail.endswith(f"; did you mean {meant}?")
+
+
 def test_how_long_an_override_may_last(client: Client) -> None:
     for number, (text, status) in enumerate(
         (("90m", 201), ("0d5m", 201), ("0h", 400), ("", 400), ("1h1d", 400), ("2 h", 400))
