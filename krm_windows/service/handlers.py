@@ -285,7 +285,7 @@ def add_calendar_address(call: ReadCluster) -> Response:
 )
 def revoke_calendar_address(call: ReadPolicy, calendar: CalendarId) -> Response:
     """Revoke a calendar address."""
-    if not call.service.subscriptions.revoke(call.caller, calendar):
+    if not call.service.subscriptions.revoke(call.caller, call.place, calendar):
         raise _no_calendar()
     call.logged["event"] = "unsubscribed"
     return Response(status_code=HTTPStatus.NO_CONTENT.value)

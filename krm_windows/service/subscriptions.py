@@ -103,11 +103,12 @@ class Subscriptions:
             self._keep([*every, made])
         return token
 
-    def revoke(self, caller: Caller, known_by: str) -> bool:
-        """Revoke the one with a hash, where it is theirs; False where they have none."""
+    def revoke(self, caller: Caller, place: Place, known_by: str) -> bool:
+        """Revoke the one of a policy with a hash, if it is theirs; False where there is none."""
         with self._windows.alone():
             every = self.every()
-            left = [each for each in every if each.hash != known_by or not each.is_of(caller)]
+            own = self.of(caller, place, None)
+            left = [each for each in every if each.hash != known_by or each not in own]
             self._keep(left)
         return len(left) < len(every)
 

@@ -32,7 +32,7 @@ def make_calendar_address(call: ReadCluster, _: Fields) -> Response:
 def revoke_calendar_address(call: ReadCluster, fields: Fields) -> Response:
     """Revoke an address."""
     # The list says what is left, also to who presses twice.
-    if call.service.subscriptions.revoke(call.caller, fields.get("hash", "")):
+    if call.service.subscriptions.revoke(call.caller, call.place, fields.get("hash", "")):
         call.logged["event"] = "unsubscribed"
     url = f"{here(call)(cluster=call.cluster)}#subscribe"
     return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)

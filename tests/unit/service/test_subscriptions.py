@@ -295,6 +295,8 @@ def test_a_program_makes_lists_and_revokes_an_address(serve: Serve) -> None:
     # A stranger neither sees nor revokes it.
     other = serve(Caller("eve", Person("Eve", "eve@example.com"), frozenset({Scope.READ})))
     assert other.ask("GET", calendars).json()["calendars"] == []
+    # Nor does its owner under another policy.
+    elsewhere = client.ask("DELETE", f"/policies/flux-system/other/calendars/{found['id']}")
     statuses = [each.ask("DELETE", f"{calendars}/{found['id']}").status for each in (other, client)]
-    assert statuses == [404, 204]
+    assert [elsewhere.status, *statuses] == [404, 404, 204]
     assert client.ask("GET", made.json()["path"]).status == 404
