@@ -464,6 +464,12 @@ def test_an_override_that_could_not_win_is_not_offered(client: Client, git: Git)
     page = get(client, f"{PAGE}/override")
     assert "held closed by hand" in page.text
     assert "for" not in {found.get("name") for _, found in page.tags}
+    # One that is there is ended all the same.
+    rewrite(client, git, "  clusters:\n", f"  {AUDIT % ''}\n  clusters:\n")
+    sent = {"override": "audit", "state": "closed", "for": "now", "scope": "all"}
+    form = send(client, f"{PAGE}/override/change", sent)
+    assert send(client, f"{PAGE}/override", form.fields).status == 303
+    assert "overrides" not in policy(git)
 
 
 def test_what_a_scope_does_not_allow_is_not_offered(
