@@ -5,6 +5,7 @@ As text, or as Markdown to paste into a pull request.
 
 from collections.abc import Iterator, Sequence
 
+from krm_windows import escape
 from krm_windows.escape.markdown import cell
 from krm_windows.plurals import clusters, on
 from krm_windows.preview import templating
@@ -43,7 +44,8 @@ def _text(group: Sequence[Difference]) -> str:
     name = on(one.policy, [each.cluster for each in group if each.cluster])
     lines = [f"{name}, {_days(group)}: {sums(one)}"]
     if one.changes:
-        lines += aligned(_HEAD, list(_rows(one)))
+        # A reason may have lines of its own.
+        lines += map(escape.line, aligned(_HEAD, list(_rows(one))))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -37,6 +37,14 @@ def test_clusters_on_which_nothing_changes_share_a_line(
     assert lines[2].startswith("flux-system/week on c12, 2026-12-14 to 2026-12-20 (Europe/Berlin)")
 
 
+def test_a_reason_of_several_lines_stays_in_its_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    freezes = '{audit: {starts: "2026-12-15", ends: "2026-12-15", reason: "r\\nopens  all"}}'
+    diff(POLICY, spec(freezes=freezes), tmp_path)
+    assert [line[:6] for line in capsys.readouterr().out.splitlines()[2:]] == ["closes"]
+
+
 def test_json_says_what_opens_and_what_closes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
