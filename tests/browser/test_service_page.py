@@ -509,6 +509,18 @@ def test_pages_are_used_by_keyboard(served: Served) -> None:
     assert names[16:] == ["description", "remove", "reason", "Save", "Preview"]
 
 
+def test_all_clusters_that_are_shown_are_ticked_at_once(served: Served) -> None:
+    plants = "".join(f"plant-{number}: {{}}, " for number in range(12))
+    file = served.windows.settings.repo / "week.yaml"
+    file.write_text(POLICY.replace("{north: {},", f"{{{plants}north: {{}},"))
+    served.git("commit", "--quiet", "--all", "--message=Many plants")
+    served.windows.refresh()
+    served.open(f"{PAGE}/override")
+    served.browser.execute_script("document.querySelector('[data-tick]').click()")
+    assert served.find("[name=scope][value=some]").is_selected()
+    assert len(served.browser.find_elements(By.CSS_SELECTOR, "[name^='on:']:checked")) == 14
+
+
 def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -> None:
     """With the keyboard alone."""
     file = served.windows.settings.repo / "week.yaml"

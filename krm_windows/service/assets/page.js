@@ -38,7 +38,7 @@ document.querySelectorAll("[data-tick]").forEach((button) => {
   button.addEventListener("click", () => {
     const boxes = document.getElementById(button.dataset.tick).querySelectorAll("label:not([hidden]) input");
     boxes.forEach((box) => { box.checked = true; });
-    button.dispatchEvent(new Event("input", { bubbles: true }));
+    boxes[0]?.dispatchEvent(new Event("input", { bubbles: true }));
   });
 });
 
