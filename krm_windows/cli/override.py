@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             name, arguments.cluster = _running(arguments.policy, now, asks=asks)
             confirm = partial(questions.confirm, f"Remove {name} from {arguments.policy}")
         arguments.cluster = arguments.cluster or _only_place(arguments.policy, name)
-        change = partial(overrides.ended, name=name, cluster=arguments.cluster)
+        change = partial(overrides.ended, name=name, places=[arguments.cluster])
         arguments.reason = arguments.reason or f"End override {name}"
     elif arguments.prune:
         change = partial(overrides.pruned, at=now)

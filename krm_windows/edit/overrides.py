@@ -1,7 +1,7 @@
 """Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -281,17 +281,21 @@ def holders(config: KubeObject, name: str) -> list[str | None]:
     return [place for found, place in named(config) if found == name]
 
 
-def ended(config: KubeObject, name: str, cluster: str | None) -> KubeObject:
-    """Return a policy without an override; raises AbsentError where there is none of that name."""
-    check_cluster(config, cluster)
-    names = _names(config, cluster)
-    if name not in names:
-        known = ", ".join(names) or "the policy has none"
-        places = [each for each in holders(config, name) if each]
-        if cluster is None and places:
-            known = f"only on {some(places, 3)}"
-        raise AbsentError(f"override {name!r} not found: {known}")
-    return _without(config, [(name, cluster)])
+def ended(config: KubeObject, name: str, places: Collection[str | None]) -> KubeObject:
+    """Return a policy without an override at some places; None is the one of all clusters.
+
+    Raises AbsentError where one of them has none of that name.
+    """
+    for cluster in places:
+        check_cluster(config, cluster)
+        names = _names(config, cluster)
+        if name not in names:
+            known = ", ".join(names) or "the policy has none"
+            others = [each for each in holders(config, name) if each]
+            if cluster is None and others:
+                known = f"only on {some(others, 3)}"
+            raise AbsentError(f"override {name!r} not found: {known}")
+    return _without(config, [(name, cluster) for cluster in places])
 
 
 def pruned(config: KubeObject, at: datetime) -> KubeObject:

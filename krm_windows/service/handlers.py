@@ -343,7 +343,7 @@ def end_override(
     call: OverrideCluster, name: OverrideName, reason: Reason = "", if_match: IfMatch = None
 ) -> Response:
     """End an override: remove it from the file."""
-    change = partial(overrides.ended, name=name, cluster=call.cluster)
+    change = partial(overrides.ended, name=name, places=[call.cluster])
     reason = reason or f"End override {name} of {call.place.title}"
     order = Order(call.caller, reason, if_match, urgent=True, override=name)
     return _written(call, call.writer.change(call.place, change, order))

@@ -89,7 +89,9 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
         form.add("reason", _WRONG["reason"])
     if texts["override"] and texts["for"] == "now":
         order = Order(call.caller, texts["reason"], urgent=True, override=texts["override"])
-        return form.answer(call, partial(_ended, form=form), order) or _page(call, form)
+        # Also where it is over.
+        end = partial(overrides.ended, name=texts["override"], places=form.where.places)
+        return form.answer(call, end, order) or _page(call, form)
     request = _request(form, call.windows.now())
     if request is None:
         return _page(call, form)
@@ -194,13 +196,6 @@ def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datet
         return {"overrides": {request.name or "": shown}}
 
     return form.where.applied(config, part)
-
-
-def _ended(config: KubeObject, form: Form) -> KubeObject:
-    """Return a policy without the override, also where it is over."""
-    for cluster in form.where.places:
-        config = overrides.ended(config, form.texts["override"], cluster)
-    return config
 
 
 def _page(call: Call, form: Form) -> Response:

@@ -447,6 +447,10 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     assert send(client, f"{PAGE}/override", sent).status == 303
     found = policy(git)["clusters"]["south"]["overrides"]["open-20261224-2000"]
     assert found == {**planned, "ends": "2026-12-24T22:00+01:00"}
+    # Ended on both, too.
+    assert send(client, f"{PAGE}/override", {**sent, "for": "now"}).status == 303
+    for cluster in policy(git)["clusters"].values():
+        assert list(cluster["overrides"]) == ["open-20261123-0900"]
 
 
 def test_what_closes_all_the_time_is_to_be_ended_first(client: Client) -> None:
