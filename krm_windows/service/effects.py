@@ -259,7 +259,7 @@ def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
         if moved:
             why = _why([each for each in groups if each.clusters[0] in still], at)
             return Effect("", tuple(moved.values()), still, events, why)
-    why = _why(groups, at) if events else fields
+    why = _why(groups, at) or ("" if events else fields)
     return Effect(why and f"No hours moved: {why}", events=events)
 
 

@@ -206,7 +206,7 @@ def _page(call: Call, form: Form) -> Response:
     if len(clocks.of_clusters(config)) > 1:
         chosen = form.where.chosen
         own = f" ({chosen[0]}: {clocks.zone(config, chosen[0]).key})" if len(chosen) == 1 else ""
-        clock = f"Times are on the clock of each cluster that you choose{own}; of all, in {zone}."
+        clock = f"For some clusters, times are on each one's own clock{own}; for all, in {zone}."
     state = "Scheduled"
     # A policy with errors may be closed by hand, and an override of it is written all the same.
     with suppress(Problem):

@@ -34,9 +34,9 @@ CHANGES = [
     (
         (END, OVERRIDE + END),
         (
-            "Override opened for 1 h on north, south by Grace <b>, INC-1: Sat 2026-11-21 11:00 to "
-            "Sat 2026-11-21 12:00, ended at Fri 2026-11-20 08:00 by Operator inc-1: Fix "
-            "north, south opens 1 h more in four weeks"
+            "Override opened for 1 h on north, south, requested by Grace <b>, INC-1: Sat "
+            "2026-11-21 11:00 to Sat 2026-11-21 12:00, ended at Fri 2026-11-20 08:00 by Operator "
+            "inc-1: Fix north, south opens 1 h more in four weeks"
         ),
     ),
     (
@@ -86,6 +86,13 @@ CHANGES = [
             "Override ended on north, south loc No hours moved: "
             "Still open then (Tue 2026-11-24 09:00), by the window week"
         ),
+    ),
+    (
+        (
+            "    north: {}\n",
+            "    north: {windows: {noon: {opens: Tue 12:00, closes: Tue 13:00}}}\n",
+        ),
+        "No hours moved: Already open then (Tue 2026-11-24 12:00), by the window week",
     ),
     (("names: [apps]", "names: [apps, web]"), "No hours moved: targets changed"),
     (
@@ -158,8 +165,8 @@ def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
         assert said in item
     # On one cluster, what moved there.
     items = listed(client, "?cluster=north&continue=10").items
-    assert "opens 1 h more" in items[6]
-    assert "No hours moved on north" in items[4]
+    assert "opens 1 h more" in items[7]
+    assert "No hours moved on north" in items[5]
     # On a day, and what was before it.
     assert listed(client, "?on=2026-11-20").items[0].startswith("Change 16")
     assert not listed(client, "?on=2026-11-19").items

@@ -163,6 +163,7 @@ def test_what_the_targets_take_is_found_and_shown(serve: Serve, flux: Callable[.
     first = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "2 commits to <code>main</code>" in first
     assert "check=targets" in first
+    assert 'href="#waits-title"' in first
     page = client.ask("GET", f"{PAGE}?cluster=north&check=targets").body.decode()
     assert "Kustomization flux-system/apps" in page
     assert "waits: 1 commit" in page
