@@ -72,13 +72,16 @@ def _apart(what: str, said: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def brief(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
-    """Say what a change opens and closes, and what it leaves so: `  becomes open on munich`."""
-    groups: dict[str, list[str]] = {}
+    """Say what a change opens and closes, and what it leaves so and why: `  becomes open on x`."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for timetable, was, now in every:
-        verb = "stays" if was.open is now.open else "becomes"
-        holds = f"  {verb} {'open' if now.open else 'closed'}"
-        groups.setdefault(holds, []).extend(filter(None, [timetable.cluster]))
-    return "".join(f"{escape.line(on(holds, names))}\n" for holds, names in groups.items())
+        stays = was.open is now.open
+        holds = f"  {'stays' if stays else 'becomes'} {'open' if now.open else 'closed'}"
+        # Another override may keep closed what this one is to open.
+        why = f", {because(timetable, now.rules)}" if stays else ""
+        groups.setdefault((holds, why), []).extend(filter(None, [timetable.cluster]))
+    lines = (f"{on(holds, names)}{why}" for (holds, why), names in groups.items())
+    return "".join(f"{escape.line(line)}\n" for line in lines)
 
 
 def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:

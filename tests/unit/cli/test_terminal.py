@@ -90,7 +90,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "'soon' is no end: give one such as 2h, 18:00",
         "'3h': begin with `open` or `closed`",
         "Open or closed until (2h or Mon 06:00 Europe/Berlin) [open 2h]: ",
-        " open on north\nWrite",
+        " open on north",
         "Write this to windows/plants.yaml, y or n [n]: y\n",
         "windows/plants.yaml: written\n",
         "\n  git add -- windows/plants.yaml\n",
@@ -105,6 +105,10 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert (code, " from windows/plants.yaml, y or n" in shown) == (0, True)
     assert "clusters: {north: {}, south: {}}" in (repository / "windows/plants.yaml").read_text()
     assert at_terminal(["override", "web", "--end"])[0] == 1
+    # What keeps closed what is to be opened is said before it is written.
+    assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
+    _, shown = at_terminal(["override", "web"], "open 1h\n", "fix\n", "n\n")
+    assert "  stays closed, by the override (r)\nWrite" in shown
 
 
 @pytest.mark.parametrize(
