@@ -3,10 +3,11 @@
 import argparse
 import os
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from krm_windows import escape
-from krm_windows.cli import output, policies, rendered, report, times
+from krm_windows.cli import output, policies, rendered, report, times, written
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import color, sentences
 from krm_windows.preview.versions import Choice, PolicySource
@@ -35,13 +36,19 @@ def run(_arguments: argparse.Namespace) -> ExitCode | None:
             continue
         decisions = [(each.timetable, decide(each.timetable, now)) for each in versions]
         held += decisions
-        lines = [f"{policy.title} ({policy.file})", *sentences.held(decisions, now)]
+        # What is only written here holds in no cluster.
+        more = ", not committed" if written.in_git(policy.file) is False else ""
+        lines = [f"{policy.title} ({policy.file}{more})", *sentences.held(decisions, now)]
         for each in outputs.of_policy(every, policy.path, policy.title):
             directory = rendered.renew(top, each, here).directory(os.path.relpath(top))
             if directory.is_stale is not False:
                 lines.append(f"  {directory.words}")
         _show(lines)
-    _show([*sentences.opening(held, now), "to open or close for a while: krm-windows override"])
+    lines = [*sentences.opening(held, now), "to open or close for a while: krm-windows override"]
+    rules = chain.from_iterable(decision.rules for _, decision in held)
+    if any(rule.startswith("overrides.") for rule in rules):
+        lines.append("to end that early: krm-windows override --end")
+    _show(lines)
     return ExitCode.of(failed=failed)
 
 

@@ -14,7 +14,7 @@ from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.preview import changed_rules, sentences
 from krm_windows.preview.calendar import Period
-from krm_windows.preview.difference import Difference, compare
+from krm_windows.preview.difference import Difference
 from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, PolicySource, once
 from krm_windows.results import Result, fails, sort
@@ -23,7 +23,6 @@ from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
 # Days in which a change is looked for.
-_YEAR = 366
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +169,7 @@ def propose(
     reports = audit.reports(new, resources, Choice(every=True), scope, without=alone)
     turns: list[Turn] = []
     both = [(pair.old.timetable, pair.new.timetable) for pair in pairs]
-    period = view.period or changed_rules.period(both, at)
-    differences = [compare(*each, period) for each in both]
-    if view.period is None and not any(each.changes for each in differences):
-        # What moves no hour the first time may do so later, such as a freeze of every month.
-        later = [compare(*each, replace(period, days=_YEAR)) for each in both]
-        differences = later if any(each.changes for each in later) else differences
+    differences = changed_rules.differences(both, at, view.period)
     for pair, (was, now), difference in zip(pairs, both, differences, strict=True):
         turns.append(Turn(was, now, pair.changes, difference, decide(was, at), decide(now, at)))
     proposal = Proposal(old, new, tuple(reports), tuple(results), tuple(turns))

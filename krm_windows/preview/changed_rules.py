@@ -1,12 +1,14 @@
 """The rules that a change of a policy is about: how far they reach, and why they move no hour."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain, starmap
 
 from krm_windows.policy import phrases
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.clock import shown
+from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.exceptions import touching
 from krm_windows.preview.sentences import because
 from krm_windows.schedule.timeline import timeline
@@ -43,6 +45,19 @@ def period(every: Iterable[tuple[Timetable, Timetable]], at: datetime) -> Period
         if found and not rule.is_weekly:
             ends = max(ends, found[0][1], *(last for first, last in found if first < ends))
     return Period(begins, -((begins - min(ends, begins + _YEAR)) // timedelta(days=1)))
+
+
+def differences(
+    every: Sequence[tuple[Timetable, Timetable]], at: datetime, days: Period | None = None
+) -> list[Difference]:
+    """Return the hours that a change moves within some days, else within those that it reaches."""
+    begins = days or period(every, at)
+    found = [compare(*each, begins) for each in every]
+    if days or any(each.changes for each in found):
+        return found
+    # What moves no hour the first time may do so later, such as a freeze of every month.
+    later = [compare(*each, replace(begins, days=_YEAR.days)) for each in every]
+    return later if any(each.changes for each in later) else found
 
 
 def unmoved(old: Timetable, new: Timetable, begins: datetime) -> Iterator[str]:

@@ -17,9 +17,8 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride
 from krm_windows.krm import InputError, Value
 from krm_windows.policy.model import Override
-from krm_windows.preview.calendar import Period
-from krm_windows.preview.changed_rules import unmoved
-from krm_windows.preview.difference import ChangedPeriod, Difference, compare
+from krm_windows.preview.changed_rules import differences, unmoved
+from krm_windows.preview.difference import ChangedPeriod, Difference
 from krm_windows.schedule.timetable import Rule, Timetable
 from krm_windows.service import policies
 from krm_windows.service.evaluation import Evaluator
@@ -28,9 +27,6 @@ from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Branch
 from krm_windows.system.git_objects import Commit
 
-# Days whose hours are compared: four weeks, as `set` does; and of what moves none of theirs, such
-# as a freeze of next summer, a year.
-_DAYS = (28, 366)
 _MOST_EFFECTS = 2000
 # Of a change, clusters that differ and are compared: each takes some ten milliseconds.
 _MOST_GROUPS = 50
@@ -67,13 +63,12 @@ class _Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MovedHours:
-    """The hours that moved within some days on `clusters`, at the same times on their clocks.
+    """The hours that moved on `clusters`, at the same times on their clocks.
 
     Instants are those of the first one.
     """
 
     difference: Difference
-    days: int
     clusters: list[str]
 
     @property
@@ -240,25 +235,20 @@ def _why(groups: Sequence[_Group], at: datetime) -> str:
 
 def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:
     events = _events(groups, at)
-    for days in _DAYS:
-        # By the clocks: each zone has instants of its own.
-        moved: dict[object, MovedHours] = {}
-        for clusters, old, new in groups:
-            found = compare(old.timetable, new.timetable, Period(at, days))
-            key = tuple(
-                (
-                    f"{each.begins.astimezone(found.zone):%x %X}",
-                    each.ends - each.begins,
-                    each.reason,
-                )
-                for each in found.changes
-            )
-            moved.setdefault(key, MovedHours(found, days, [])).clusters.extend(clusters)
-        left = moved.pop((), None)
-        still = left.clusters if left else []
-        if moved:
-            why = _why([each for each in groups if each.clusters[0] in still], at)
-            return Effect("", tuple(moved.values()), still, events, why)
+    # By the clocks: each zone has instants of its own.
+    moved: dict[object, MovedHours] = {}
+    both = [(old.timetable, new.timetable) for _, old, new in groups]
+    for group, found in zip(groups, differences(both, at), strict=True):
+        key = tuple(
+            (f"{each.begins.astimezone(found.zone):%x %X}", each.ends - each.begins, each.reason)
+            for each in found.changes
+        )
+        moved.setdefault(key, MovedHours(found, [])).clusters.extend(group.clusters)
+    left = moved.pop((), None)
+    still = left.clusters if left else []
+    if moved:
+        why = _why([each for each in groups if each.clusters[0] in still], at)
+        return Effect("", tuple(moved.values()), still, events, why)
     why = _why(groups, at) or ("" if events else fields)
     return Effect(why and f"No hours moved: {why}", events=events)
 

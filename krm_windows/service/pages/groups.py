@@ -87,13 +87,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a group is open or closed, and what is next.
+    """Why a group is open or closed, by which other rules it is so `later`, and what is next.
 
     Where no rule closes it any more, the reasons are those that closed it, or by which it was open
     before, and `has_ended`.
     """
 
     reasons: tuple[Reason, ...]
+    later: tuple[Reason, ...]
     has_ended: bool
     following: Decision | None
 
@@ -156,6 +157,7 @@ def explain(call: Call, group: Group) -> Explanation | None:
     if decision is None or timetable is None:
         return None
     rules, following = decision.rules, None
+    later: tuple[str, ...] = ()
     has_ended = not rules and decision.since is not None
     if has_ended and decision.since:
         # A freeze, or an override, may have begun while it was open, and be over, too.
@@ -164,7 +166,10 @@ def explain(call: Call, group: Group) -> Explanation | None:
             rules = timeline.decide(timetable, decision.since - _MINUTE).rules
     if decision.until:
         following = timeline.decide(timetable, decision.until)
-    return Explanation(tuple(_reasons(call, group, rules)), has_ended, following)
+        last = timeline.decide(timetable, decision.until - _MINUTE).rules
+        later = last if last != decision.rules else ()
+    reasons, others = (tuple(_reasons(call, group, each)) for each in (rules, later))
+    return Explanation(reasons, others, has_ended, following)
 
 
 def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]:

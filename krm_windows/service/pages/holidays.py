@@ -1,5 +1,7 @@
 """The next public holidays of a region, of which some become freezes in one commit."""
 
+from dataclasses import replace
+from itertools import compress
 from typing import Annotated
 
 from fastapi import Query
@@ -14,9 +16,12 @@ from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, ReadCluster, WriteCluster
 from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form
+from krm_windows.service.pages.scope import Where
 from krm_windows.service.pages.spans import Lack
 from krm_windows.service.writing import Order, entity_tag
 
+# So many clusters are on the page without a search, so that those that are ticked are seen.
+_FEW = 12
 _HOLIDAYS = "/ui/policies/{namespace}/{name}/holidays"
 router = routing.pages()
 
@@ -31,7 +36,8 @@ def show_holidays(
     if country is None:
         zone = overrides.zone_of_ends(call.stored().config, call.cluster)
         country = public_holidays.country_of(zone.key)
-    return _page(call, Form({"country": country, "region": region}, where=scope.offered(call)))
+    where = _in_country(call, country) if call.cluster is None else scope.offered(call)
+    return _page(call, Form({"country": country, "region": region}, where=where))
 
 
 # Apart from saving: it changes nothing, so that no line of the log says it did.
@@ -45,6 +51,18 @@ def preview_holidays(call: ReadCluster, fields: Fields) -> Response:
 def freeze_holidays(call: WriteCluster, fields: Fields) -> Response:
     """Make freezes of some holidays, or say why not."""
     return _answer(call, fields, "save")
+
+
+def _in_country(call: Call, country: str) -> Where:
+    """Return the clusters whose clocks are a country's; all where that says nothing of the few."""
+    where, config = scope.offered(call), call.stored().config
+    if len(where.clusters) > _FEW:
+        return where
+    zones = [overrides.zone_of_ends(config, each).key for each in where.clusters]
+    there = [public_holidays.country_of(zone) == country for zone in zones]
+    if all(there) or not any(there):
+        return where
+    return replace(where, kind=scope.SOME, chosen=tuple(compress(where.clusters, there)))
 
 
 def _answer(call: Call, sent: dict[str, str], action: str) -> Response:

@@ -65,7 +65,8 @@ def show_override_form(call: OverrideCluster, state: Annotated[str, Query()] = "
 @router.post(f"{_OVERRIDE}/change")
 def show_change_of_end(call: OverrideCluster, fields: Fields) -> Response:
     """Show the form for another end of an override, as an entry of the list sends it."""
-    reason = f"End override {fields.get('override')}" if fields.get("for") == "now" else ""
+    said = fields.get("of") or f"override {fields.get('override')}"
+    reason = f"End {said}" if fields.get("for") == "now" else ""
     return _answer(call, {"reason": reason, **fields}, "preview")
 
 

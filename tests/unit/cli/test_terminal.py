@@ -6,6 +6,7 @@ import pty
 import re
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -143,18 +144,23 @@ def test_overrides_are_found_wherever_they_are(run: Run, repository: Path) -> No
     assert "overrides" not in (repository / "windows/plants.yaml").read_text()
 
 
-def test_all_that_is_said_alone() -> None:
-    """Everything is given: nothing is asked, as ever."""
+def test_all_that_is_said_alone(repository: Path) -> None:
+    """Everything is given: nothing is asked, as ever; and what Git lacks is no cluster's yet."""
+    author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    for command in (("init", "-q"), ("add", "."), (*author, "commit", "-qm", "Begin")):
+        subprocess.run(("git", *command), cwd=repository, check=True)
     code, shown = at_terminal(["override", "web", "open", *MAKING])
     assert (code, "windows/web.yaml: written" in shown) == (0, True)
     code, shown = at_terminal([])
     assert code == 0
     said = (
-        r"flux-system/web \(windows/web.yaml\)\n  open until .* Europe/Berlin, in .*\n    overrides"
+        r"flux-system/web \(windows/web.yaml, not committed\)\n"
+        r"  open until .* Europe/Berlin, in .*\n    overrides"
     )
     assert re.search(said, shown)
+    assert "flux-system/plants (windows/plants.yaml)" in shown
     assert "    north, south: " in shown
-    assert shown.endswith("to open or close for a while: krm-windows override\n")
+    assert shown.endswith("krm-windows override\nto end that early: krm-windows override --end\n")
     assert max(map(len, shown.splitlines())) <= 80
 
 

@@ -179,4 +179,4 @@ def test_since_when_and_why_it_is_closed(
     commit({"clusters/week.yaml": f"{HEAD}{window}  {rule.replace('%s', times)}\n"})
     client = serve(at=datetime(2026, 11, 23, 20, tzinfo=UTC))
     [article] = re.findall(r"<article.*?</article>", text(client, PAGE), re.DOTALL)
-    assert re.search(f"Closed since .*{words}", article), article
+    assert re.search(f"By today.s rules closed since .*{words}", article), article

@@ -231,6 +231,19 @@ def test_holidays_of_a_region_become_freezes_of_some_clusters(client: Client, gi
     assert "nothing to save" in send(client, f"{PAGE}/holidays", fields).text
 
 
+def test_holidays_are_offered_to_the_clusters_of_their_country(client: Client, git: Git) -> None:
+    file = client.windows.settings.repo / "clusters/week.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("    south:\n", "    south:\n      timeZone: America/Chicago\n"))
+    git("commit", "--quiet", "--all", "--message=zone")
+    client.windows.refresh()
+    for country, cluster in (("DE", "north"), ("US", "south"), ("FR", "")):
+        fields = get(client, f"{PAGE}/holidays?country={country}").fields
+        assert fields["scope"] == ("some" if cluster else "all")
+        ticked = [name for name in fields if name.startswith("on:")]
+        assert ticked == ([f"on:{cluster}"] if cluster else [])
+
+
 @pytest.mark.parametrize("query", ["country=", "country=XX", "country=DE&region=CA", "country=DEU"])
 def test_a_place_without_holidays_is_no_error(client: Client, query: str) -> None:
     assert get(client, f"{PAGE}/holidays?{query}").status == 200

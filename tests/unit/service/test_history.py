@@ -36,37 +36,37 @@ CHANGES = [
         (
             "Override opened for 1 h on north, south, requested by Grace <b>, INC-1: Sat "
             "2026-11-21 11:00 to Sat 2026-11-21 12:00, ended at Fri 2026-11-20 08:00 by Operator "
-            "inc-1: Fix north, south opens 1 h more in four weeks"
+            "inc-1: Fix north, south opens 1 h more in 28 days"
         ),
     ),
     (
         (OVERRIDE, ""),
-        "Override ended on north, south inc-1 north, south closes 1 h more in four weeks",
+        "Override ended on north, south inc-1 north, south closes 1 h more in 28 days",
     ),
     (
         ("opens: Tue 08:00", "opens: Tue 06:00"),
         (
-            "south opens 8 h more in four weeks opens Tue 06:00 for 2 h, 4 times from 2026-11-24 "
+            "south opens 8 h more in 28 days opens Tue 06:00 for 2 h, 4 times from 2026-11-24 "
             "(the window week)"
         ),
     ),
     (
         ("Thu 17:00", "Fri 12:00"),
         (
-            "north, south opens 3 d 4 h more in four weeks opens Fri 2026-11-20 10:00 for 2 h "
+            "north, south opens 3 d 4 h more in 28 days opens Fri 2026-11-20 10:00 for 2 h "
             "(the window week) opens Thu 17:00 for 19 h, 3 times"
         ),
     ),
     (
         (END, SUMMER + END),
         (
-            "north closes 12 d 12 h more in a year closes Mon 08:00 for 4 d 4 h, 3 times from "
+            "north closes 12 d 12 h more in 274 days closes Mon 08:00 for 4 d 4 h, 3 times from "
             "2027-08-02 (the freeze summer (Holidays) instead of the window week)"
         ),
     ),
     (
         ("    south:\n", "    south:\n      timeZone: America/Chicago\n"),
-        "in four weeks, on the clock of America/Chicago",
+        "in 28 days, on the clock of America/Chicago",
     ),
     (
         (END, LOCAL + END),
