@@ -27,8 +27,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policy",
         metavar="POLICY",
+        nargs="?",
         help="the file of a WindowPolicy in the repository, which may have been deleted since, or "
-        "the name of one that is there",
+        "the name of one that is there (default: the only one here)",
     )
     periods.options(parser)
     periods.add_period(parser, default="90d")
@@ -41,6 +42,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
     inputs.check_directory(arguments.repo)
+    if arguments.policy is None:
+        arguments.policy = policies.file(None)
     with git_history.opened(Path(arguments.repo), arguments.ref) as history:
         path = _path(history, arguments.policy)
         # While Git is open: it reads from a directory that is gone behind this block.

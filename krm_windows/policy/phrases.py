@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, time, timedelta
 
 from krm_windows.plurals import counted
+from krm_windows.policy import schedules
 from krm_windows.policy.moments import ORDINALS, WEEKDAYS, Moment, Value
 from krm_windows.schedule import cron
 from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
@@ -57,8 +58,10 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
 
 
 def _written(at: Moment[Value]) -> str:
-    # `2026-12-22T09:00` as people write it.
-    return at.text.replace("T", " ") if isinstance(at.value, datetime) else at.text
+    # `2026-12-22T09:00` and `Tue,Thu 06:00` as people write them.
+    if isinstance(at.value, datetime):
+        return at.text.replace("T", " ")
+    return at.text if schedules.looks_like_one(at.text) else at.text.replace(",", ", ")
 
 
 def duration(length: timedelta) -> str:

@@ -187,6 +187,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
         (["state", "--cluster", "north"], 0, "flux-system/plants on north should be"),
         (["state", "--cluster", "nort"], 2, "several policies are here"),
+        (["history"], 2, "several policies are here: give one of flux-system/plants (w"),
         (["explain", "plants", "--cluster", "nort"], 1, 'did you mean "north"?'),
         (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
         (["open"], 2, "krm-windows override open"),
