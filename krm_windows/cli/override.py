@@ -119,7 +119,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         request = _request(arguments, name)
         zone = overrides.zone_of_ends(policy, request.cluster)
         ends = _end(request.until or arguments.length, now, zone)
-        heading = f"{request.state} until {coming(ends, zone, overrides.minute(now))}\n"
+        when = coming(ends, zone, overrides.minute(now))
+        heading = f"{escape.line(f'{request.state} until {when}: {request.reason}')}\n"
         change = partial(overrides.made, request=request, at=now)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
     return changed.run(arguments, change, now, Urgency(name, heading, confirm if asks else None))
@@ -136,21 +137,25 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> bo
     zone = overrides.zone_of_ends(policy, arguments.cluster)
     given = arguments.length or arguments.until
 
+    def end(answer: str) -> str:
+        _end(answer, now, zone)
+        return answer
+
     def read(answer: str) -> tuple[str, str]:
         first, _, rest = answer.partition(" ")
         if (state := first.lower()) in overrides.STATES:
-            answer = rest or _DEFAULT
+            answer = rest
         elif not (state := arguments.state):
             raise InputError(f"{answer!r}: begin with `open` or `closed`")
-        _end(given or answer, now, zone)
-        return state, answer
+        return state, answer and end(answer)
 
     if arguments.state is None or not given:
         until = "" if given else f" until (2h or Mon 06:00 {zone.key})"
         question = f"{(arguments.state or 'open or closed').capitalize()}{until}"
         default = _DEFAULT if arguments.state else f"open {_DEFAULT}"
         arguments.state, answer = questions.ask(question, read, default)
-        arguments.until = arguments.until or (None if given else answer)
+        if not given:
+            arguments.until = answer or questions.ask(f"{arguments.state} until", end, _DEFAULT)
     while not arguments.reason:
         arguments.reason = questions.ask("Why (all can read it)", str)
     return True

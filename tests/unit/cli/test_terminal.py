@@ -108,7 +108,8 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert at_terminal(["override", "web", "--end"])[0] == 1
     # What keeps closed what is to be opened is said before it is written.
     assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
-    _, shown = at_terminal(["override", "web"], "open 1h\n", "fix\n", "n\n")
+    _, shown = at_terminal(["override", "web"], "open\n", "1h\n", "fix\n", "n\n")
+    assert re.search(r"open until \[2h\]: 1h\n.*open until .*, in 1 h: fix\n", shown, re.DOTALL)
     assert "  stays closed, by the override (r)\nWrite" in shown
 
 
