@@ -92,7 +92,7 @@ def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator
         until = f"for more than 400 days ({timetable.zone.key})"
         if decision.until:
             until = f"until {coming(decision.until, timetable.zone, now)}"
-        said = f"{holds} {until}", decision.reason
+        said = f"{holds} {until}", _why(timetable, decision)
         groups.setdefault(said, []).extend(filter(None, [timetable.cluster]))
     for (holds, reason), names in groups.items():
         yield f"  {holds}"
@@ -116,14 +116,20 @@ def _brief(timetable: Timetable, decision: Decision, zone: ZoneInfo) -> str:
     """Say what holds, until when and why: `open until Mon 2026-12-14 08:00 (UTC), by the hold`."""
     word = "open" if decision.open else "closed"
     until = "for more than 400 days"
-    why = [because(timetable, decision.rules)]
     if decision.until:
         until = f"until {shown(decision.until, zone)} ({zone.key})"
+    return f"{word} {until}, {_why(timetable, decision)}"
+
+
+def _why(timetable: Timetable, decision: Decision) -> str:
+    """Say which rules decide, and which others do so at the end: `by the hold, then by …`."""
+    why = [because(timetable, decision.rules)]
+    if decision.until:
         # The rule that ends then may be another one than the one that holds now.
         last = decide(timetable, decision.until - _MINUTE).rules
         if last != decision.rules:
             why.append(because(timetable, last))
-    return f"{word} {until}, {', then '.join(why)}"
+    return ", then ".join(why)
 
 
 def because(timetable: Timetable, rules: Sequence[str]) -> str:

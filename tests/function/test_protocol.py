@@ -164,7 +164,9 @@ def test_P07_a_terminal_in_a_repository(tmp_path: Path) -> None:
     out = answer.out.decode()
     assert re.match(r"(flux-system/\w+) [(]\.\./week\.yaml[)]\n  (open|closed) ", out)
     assert "    north: " in out
-    assert re.search(r"  open for more than 400 days [(].*[)]\n    south: overrides.now: r\n", out)
+    assert re.search(
+        r"  open for more than 400 days [(].*[)]\n    south: by the override \(r\)\n", out
+    )
     assert "  rendered: north is stale (4 files out of date): run krm-windows render " in out
     assert "../broken.yaml:" in answer.err
 

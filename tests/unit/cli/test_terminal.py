@@ -156,7 +156,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
     assert code == 0
     said = (
         r"flux-system/web \(windows/web.yaml, not committed\)\n"
-        r"  open until .* Europe/Berlin, in .*\n    overrides"
+        r"  open until .* Europe/Berlin, in .*\n    by the override \(r\)"
     )
     assert re.search(said, shown)
     assert "flux-system/plants (windows/plants.yaml)" in shown
