@@ -22,8 +22,6 @@ from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
-# Days in which a change is looked for.
-
 
 @dataclass(frozen=True, slots=True)
 class View:
