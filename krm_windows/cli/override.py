@@ -264,8 +264,7 @@ def _lines(found: Sequence[ListedOverride]) -> Iterator[str]:
     if not found:
         yield "no overrides\n"
     for each in found:
-        place = each.cluster or "all clusters"
-        parts = (each.name, place, each.state, each.phase, _span(each), each.reason)
+        parts = (each.name, each.place, each.state, each.phase, _span(each), each.reason)
         yield escape.line("  ".join(parts)) + "\n"
 
 

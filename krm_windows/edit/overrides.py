@@ -3,13 +3,13 @@
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
-from krm_windows.edit.patches import AbsentError, check_cluster, clusters_of
+from krm_windows.edit.patches import AbsentError, check_cluster, clusters_of, rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
@@ -71,6 +71,7 @@ class ListedOverride:
 
     `begins` is None for one that has always held. Both instants are UTC. Written without an offset,
     it `differs` between the zones of clusters: then `begins` is the first, and `ends` the last.
+    One of all clusters is another one, or none, on those of `elsewhere`.
     """
 
     name: str
@@ -83,6 +84,14 @@ class ListedOverride:
     requested_by: str | None
     zone: ZoneInfo
     differs: bool
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        if self.cluster is not None or not self.elsewhere:
+            return self.cluster or "all clusters"
+        return f"all clusters except {some(self.elsewhere, 3)}"
 
     def record(self) -> dict[str, object]:
         """Return it as JSON says it, instants in UTC."""
@@ -284,11 +293,12 @@ def holders(config: KubeObject, name: str) -> list[str | None]:
 def ended(config: KubeObject, name: str, places: Collection[str | None]) -> KubeObject:
     """Return a policy without an override at some places; None is the one of all clusters.
 
-    Raises AbsentError where one of them has none of that name.
+    A cluster can be left out of one that goes on elsewhere. Raises AbsentError where one of them
+    has none of that name.
     """
     for cluster in places:
         check_cluster(config, cluster)
-        names = _names(config, cluster)
+        names = rules_on(config, "overrides", cluster)
         if name not in names:
             known = ", ".join(names) or "the policy has none"
             others = [each for each in holders(config, name) if each]
@@ -328,7 +338,12 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
             key = (name if rule.key in own else None, rule.key)
             found.setdefault(key, []).append((rule, version.timetable))
             by[key] = policy.spec.overrides[rule.key].requested_by if policy else None
-    every = [as_listed(*key, by[key], rules, at) for key, rules in found.items()]
+    entries = {each: _entries(config, each) for each in clusters_of(config)}
+    every = []
+    for (place, name), rules in found.items():
+        elsewhere = () if place else tuple(each for each, known in entries.items() if name in known)
+        each = as_listed(place, name, by[place, name], rules, at)
+        every.append(replace(each, elsewhere=elsewhere))
     return sorted(every, key=lambda each: each.cluster is not None)
 
 
@@ -381,13 +396,28 @@ def as_listed(
 def _without(config: KubeObject, overrides: list[tuple[str, str | None]]) -> KubeObject:
     """Return a policy without some overrides, and without the field where none is left."""
     changed = config.as_read()
-    for name, cluster in overrides:
+    everywhere = {name for name, cluster in overrides if cluster is None}
+    removed = dict.fromkeys(overrides)
+    for place in clusters_of(config):
+        for name, entry in _entries(config, place).items():
+            if name in everywhere and _rests_on_all(entry):
+                removed[name, place] = None
+    for name, cluster in removed:
         field = _place(cluster)
+        if cluster is not None and name in _entries(config, None) and name not in everywhere:
+            # Without an entry of its own, it would be under that of all clusters again.
+            changed.set(None, *field, name)
+            continue
         changed.remove(*field, name)
         # `overrides: {}` would be left behind.
         if changed.get(*field) == {}:
             changed.remove(*field)
     return changed
+
+
+def _rests_on_all(entry: Value) -> bool:
+    """Whether what a cluster has of an override only changes that of all, or leaves it out."""
+    return not isinstance(entry, dict) or not {"state", "ends", "reason"} <= entry.keys()
 
 
 def _place(cluster: str | None) -> tuple[str, ...]:
@@ -396,9 +426,11 @@ def _place(cluster: str | None) -> tuple[str, ...]:
     return ("spec", "clusters", cluster, "overrides")
 
 
-def _names(config: KubeObject, cluster: str | None) -> list[str]:
-    """Return the names of the overrides at one place, without those that are taken out by null."""
+def _entries(config: KubeObject, cluster: str | None) -> dict[str, Value]:
+    """Return the overrides as the file has them at one place; null leaves out one of all."""
     entries = config.get(*_place(cluster))
-    if not isinstance(entries, dict):
-        return []
-    return [name for name, entry in entries.items() if entry is not None]
+    return entries if isinstance(entries, dict) else {}
+
+
+def _names(config: KubeObject, cluster: str | None) -> list[str]:
+    return [name for name, entry in _entries(config, cluster).items() if entry is not None]

@@ -269,7 +269,7 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     served.windows.time = MONDAY - timedelta(hours=8)  # in the middle of the night
     served.open(PAGE)
     assert "Closed until Mon 08:00" in served.text
-    served.follow(served.browser.find_element(By.LINK_TEXT, "Open or close for a while…"))
+    served.follow(served.browser.find_element(By.LINK_TEXT, "Open for a while…"))
     served.type("reason", "CVE-2026-1")
     served.type("ticket", "OPS-7")
     served.find('[name="for"][value="2h"]').click()
@@ -286,7 +286,8 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     assert "was open until Mon 2026-11-23 04:00" in served.find(".overrides .over").text
     assert "Closed" in served.find(".answer").text
     served.follow(served.find(".overrides .over button"))
-    served.press("Save")
+    assert served.find("h1").text == "Remove: CVE-2026-1"
+    served.press("Remove")
     assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .over")
     assert "CVE-2026-1" not in served.git("show", "main:week.yaml")
 
@@ -427,7 +428,7 @@ def pages(served: Served) -> Iterator[str]:
     yield "preview of an override"
     served.press("Save")
     yield "made"
-    served.follow(served.find('.overrides .active [value="now"]'))
+    served.follow(served.find('.overrides .active [name="end"]'))
     yield "end of an override"
     served.open(f"{PAGE}/freeze")
     served.press("Save")
@@ -585,7 +586,7 @@ def test_a_plant_is_opened_for_an_hour_with_the_keyboard(served: Served) -> None
     three_plants(served)
     served.open(f"{PAGE}?cluster=north")
     go = served.go
-    served.follow(go("Open or close for a while…"), Keys.ENTER)
+    served.follow(go("Open for a while…"), Keys.ENTER)
     go("for").send_keys(Keys.ARROW_RIGHT)
     go("reason").send_keys("Fix the press")
     served.wait("#preview", "until Mon 2026-11-23 03:00")

@@ -31,15 +31,22 @@ LENGTHS = {
     "1h": "1 hour",
     "2h": "2 hours",
     "4h": "4 hours",
-    "today": "Until midnight",
+    "24:00": "Until midnight",
+    "tomorrow 12:00": "Until noon tomorrow",
     "at": "Another time",
 }
-"""What is chosen at once for how long, with its words."""
+"""What is chosen at once for how long, or until when, with its words."""
+ENDS = {"End now": "End", "Call off": "Call off", "Remove": "Remove"}
+"""The buttons that take an override out: while it holds, before that, and after; with a verb."""
 FIELDS = (
     *("state", "when", "from", "from-time", "for", "until", "until-time"),
-    *("reason", "ticket", "requestedBy", "override"),
+    *("reason", "ticket", "requestedBy", "override", "of", "end"),
 )
-"""The fields of the form; `override` is the one whose end is changed, empty for a new one."""
+"""The fields of the form.
+
+`override` is the one whose end is changed, empty for a new one, `of` its reason; `end` is one of
+ENDS where it is taken out.
+"""
 # By the field of the policy that has what a field of the form says.
 _PLACES = {"starts": "from", "ends": "until", **{name: name for name in FIELDS}}
 # What is wrong with a field in the words of a person who has never seen a policy.
@@ -65,8 +72,8 @@ def show_override_form(call: OverrideCluster, state: Annotated[str, Query()] = "
 @router.post(f"{_OVERRIDE}/change")
 def show_change_of_end(call: OverrideCluster, fields: Fields) -> Response:
     """Show the form for another end of an override, as an entry of the list sends it."""
-    said = fields.get("of") or f"override {fields.get('override')}"
-    reason = f"End {said}" if fields.get("for") == "now" else ""
+    verb = ENDS.get(fields.get("end", ""))
+    reason = f"{verb} {fields.get('of') or fields.get('override')}" if verb else ""
     return _answer(call, {"reason": reason, **fields}, "preview")
 
 
@@ -88,12 +95,11 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     form = Form(texts, action, fields=_PLACES, where=scope.sent(call, sent))
     if action == "save" and not texts["reason"]:
         form.add("reason", _WRONG["reason"])
-    if texts["override"] and texts["for"] == "now":
+    if texts["override"] and texts["end"]:
         order = Order(call.caller, texts["reason"], urgent=True, override=texts["override"])
-        # Also where it is over.
         end = partial(overrides.ended, name=texts["override"], places=form.where.places)
         return form.answer(call, end, order) or _page(call, form)
-    request = _request(form, call.windows.now())
+    request = _request(form, call)
     if request is None:
         return _page(call, form)
     form.path = f"overrides.{request.name}"
@@ -103,18 +109,19 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     return form.answer(call, change, order) or _page(call, form)
 
 
-def _request(form: Form, now: datetime) -> OverrideRequest | None:
+def _request(form: Form, call: Call) -> OverrideRequest | None:
     """Return the override that the form asks for; None where the form says what is wrong."""
-    texts = form.texts
+    texts, now = form.texts, call.windows.now()
     given = {name: texts[name] for name in ("state", "reason", "ticket", "requestedBy")}
-    given |= {"from": moment(texts, "from") if texts["when"] == "at" else ""}
-    match texts["for"]:
-        case "today":
-            given["until"] = "24:00"
-        case "" | "at":
-            given["until"] = moment(texts, "until")
-        case length:
-            given["for"] = length
+    if texts["override"]:
+        given["from"] = _planned(form, call)
+    elif texts["when"] == "at":
+        given["from"] = moment(texts, "from")
+    length = texts["for"]
+    if length in ("", "at"):
+        given["until"] = moment(texts, "until")
+    else:
+        given["until" if ":" in length else "for"] = length
     given = {name: text for name, text in given.items() if text}
     # It may be still to come, and hides nothing else that is wrong.
     given.setdefault("reason", "…")
@@ -137,6 +144,17 @@ def _request(form: Form, now: datetime) -> OverrideRequest | None:
     # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
     name = texts["override"] or overrides.default_name(asked.state, _begins(asked, now))
     return asked.request(asked.requested_by, name=name)
+
+
+def _planned(form: Form, call: Call) -> str:
+    """Return when the override whose end is changed is to begin; empty for one that has begun."""
+    place, name, now = form.where.places[0], form.texts["override"], call.windows.now()
+    # In a policy with errors it is not known.
+    with suppress(InputError):
+        for each in overrides.listed(call.stored().config, now, place):
+            if each.name == name and each.begins and each.begins > now:
+                return each.begins.isoformat(timespec="minutes")
+    return ""
 
 
 def _begins(asked: models.Override, now: datetime) -> datetime:

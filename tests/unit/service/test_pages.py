@@ -319,15 +319,15 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert name in page.text
     assert 'class="active fresh"' in page.source
     assert "<script>" not in page.source.partition("</head>")[2]
-    form = send(client, f"{PAGE}/override/change", {"override": name, "for": "now", **SOUTH})
+    form = send(client, f"{PAGE}/override/change", {"override": name, "end": "End now", **SOUTH})
     assert count(git) == 2
-    assert form.fields["reason"] == f"End override {name}"
+    assert form.fields["reason"] == f"End {name}"
     assert send(client, f"{PAGE}/override", {**form.fields, "reason": ""}).status == 422
     wrong = {**form.fields, "override": "other"}
     assert "'other' not found" in send(client, f"{PAGE}/override", wrong).text
     ended = send(client, f"{PAGE}/override?cluster=south", form.fields)
     assert ended.headers["location"].startswith(f"{PAGE}?cluster=south&saved=")
-    assert git("log", "-1", "--format=%s").strip() == f"End override {name}"
+    assert git("log", "-1", "--format=%s").strip() == f"End {name}"
     assert count(git) == 3
     assert "overrides" not in policy(git)["clusters"]["south"]
 
@@ -419,7 +419,7 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
 ) -> None:
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
     both = {**SOUTH, "on:north": "yes"}
-    later = {"when": "at", "from": "2026-12-24", "from-time": "20:00", "for": "today"}
+    later = {"when": "at", "from": "2026-12-24", "from-time": "20:00", "for": "24:00"}
     assert ask(client, "", **both, **later).status == 303
     assert ask(client, "", **both).status == 303
     # A second time in this minute.
@@ -431,7 +431,6 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     assert planned["ends"] == "2026-12-25T00:00+01:00"
     page = get(client, PAGE)
     assert page.text.count("On north, south; requested by Ada") == 2
-    [begins] = re.findall('name="from" value="(.+?)"', page.source)
     sent = {"override": "open-20261123-0900", "state": "open", **both}
     page = send(client, f"{PAGE}/override/change", sent)
     assert "Change the end of an override" in page.text
@@ -442,13 +441,17 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     assert (found["ends"], found["ticket"]) == ("2026-11-23T18:00+01:00", "OPS-7")
     assert git("log", "-1", "--format=%s").strip() == "Longer"
     # Of one to come, so long from when it begins.
-    sent |= {"override": "open-20261224-2000", "when": "at", "from": begins}
-    sent |= {"for": "2h", "reason": "Shorter"}
+    sent |= {"override": "open-20261224-2000", "for": "2h", "reason": "Shorter"}
     assert send(client, f"{PAGE}/override", sent).status == 303
     found = policy(git)["clusters"]["south"]["overrides"]["open-20261224-2000"]
     assert found == {**planned, "ends": "2026-12-24T22:00+01:00"}
+    # One that has begun while its form was open.
+    client.windows.time = datetime(2026, 12, 24, 19, 30, tzinfo=UTC)
+    assert send(client, f"{PAGE}/override", {**sent, "for": "1h"}).status == 303
+    found = policy(git)["clusters"]["south"]["overrides"]["open-20261224-2000"]
+    assert found == {**planned, "ends": "2026-12-24T21:30+01:00"}
     # Ended on both, too.
-    assert send(client, f"{PAGE}/override", {**sent, "for": "now"}).status == 303
+    assert send(client, f"{PAGE}/override", {**sent, "end": "Call off"}).status == 303
     for cluster in policy(git)["clusters"].values():
         assert list(cluster["overrides"]) == ["open-20261123-0900"]
 
@@ -470,7 +473,7 @@ def test_an_override_that_could_not_win_is_not_offered(client: Client, git: Git)
     assert "for" not in {found.get("name") for _, found in page.tags}
     # One that is there is ended all the same.
     rewrite(client, git, "  clusters:\n", f"  {AUDIT % ''}\n  clusters:\n")
-    sent = {"override": "audit", "state": "closed", "for": "now", "scope": "all"}
+    sent = {"override": "audit", "state": "closed", "end": "End now", "scope": "all"}
     form = send(client, f"{PAGE}/override/change", sent)
     assert send(client, f"{PAGE}/override", form.fields).status == 303
     assert "overrides" not in policy(git)
