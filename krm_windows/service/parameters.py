@@ -58,13 +58,7 @@ From = Annotated[
 Days = Annotated[int, Query(ge=1, le=_MOST_DAYS, description="How many days.")]
 # Three months and a few days: each is drawn for each group of clusters.
 DrawnDays = Annotated[int, Query(alias="days", ge=1, le=100)]
-Month = Annotated[
-    str | None,
-    Query(
-        pattern=r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$",
-        description="The month, such as 2026-12 (default: this one).",
-    ),
-]
+Month = Annotated[str | None, Query(pattern=r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$")]
 # `limit` and `continue`, as in the API of Kubernetes ("API Concepts", large collections).
 Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="The maximum number of rows.")]
 Continue = Annotated[

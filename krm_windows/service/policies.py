@@ -100,6 +100,11 @@ class Snapshot:
         same = [key for key in self.policies if key[1] == stored.name]
         return stored.name if len(same) == 1 else stored.title
 
+    def selector(self, stored: Stored) -> str | None:
+        """Return the file of a policy where several have one of its name."""
+        several = len(self.policies[stored.namespace, stored.name]) > 1
+        return stored.file if several else None
+
     def one(self, place: Place) -> Stored:
         """Return a policy; raises Problem where there is none, or where several files have it."""
         found = [

@@ -22,7 +22,7 @@ from krm_windows.service.problems import Problem
 from krm_windows.service.proposals import Watch
 from krm_windows.service.rendering import Read, Renderer, Renew
 from krm_windows.service.settings import Settings
-from krm_windows.service.waiting import Waiting, Waits
+from krm_windows.service.waiting import MOST_COMMITS, Waiting, Waits
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch
@@ -64,6 +64,7 @@ class Windows:
         self.stopping = threading.Event()
         self._own = lru_cache(1)(self._own_paths)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
+        self._changes = lru_cache(1)(self._read_changes)
         self._reading = threading.Lock()
         # Why the branch could not be read; empty where it could.
         self.problem = ""
@@ -170,6 +171,18 @@ class Windows:
         """Return the latest commits that changed the file of a policy, newest first."""
         # A commit has one history, so the answer never changes.
         return self._log(self.snapshot.commit, count, stored.file)
+
+    def changes(self) -> list[tuple[Commit, Stored]]:
+        """Return the latest changes of all policies, newest first, each with whose it is."""
+        return self._changes(self.snapshot.commit)
+
+    def _read_changes(self, commit: str) -> list[tuple[Commit, Stored]]:
+        every = list(self.snapshot.every())
+        found: list[tuple[Commit, Stored]] = []
+        for each in self.branch.log(commit, MOST_COMMITS, self.below):
+            paths = self.branch.changed(each)
+            found += ((each, stored) for stored in every if stored.file in paths)
+        return found
 
     def waits(self, decision: Decision) -> Waits:
         """Return what has come since a decision began to hold; raises WorkspaceError."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -244,6 +245,13 @@ class Branch:
             if len(found) == count:
                 break
         return found
+
+    def changed(self, commit: Commit) -> set[str]:
+        """Return the paths at which a commit has something else than each of its parents."""
+        new, *old = (self.objects.tree(each) for each in (commit.name, *commit.parents))
+        found = [self.objects.differences(each, new, MOST_FILES) for each in old or [None]]
+        paths = (map(itemgetter(0), each) for each in found)
+        return set(next(paths)).intersection(*paths)
 
     def first_parents(self, commit: str, count: int) -> list[Commit]:
         """Return a commit and those before it on the way of first parents, newest first."""

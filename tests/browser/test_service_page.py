@@ -354,8 +354,8 @@ def test_who_opened_it_on_a_tuesday_is_found(served: Served) -> None:
         (served.windows.settings.repo / "week.yaml").write_text(text)
         served.git("commit", "--quiet", "--all", f"--message=At {at}", at=at)
     served.windows.refresh()
-    served.open(PAGE)
-    served.follow(served.browser.find_element(By.PARTIAL_LINK_TEXT, "All changes"))
+    served.open("/")
+    served.follow(served.browser.find_element(By.LINK_TEXT, "History of all policies"))
     assert [each.text for each in served.browser.find_elements(By.CSS_SELECTOR, "h3")][:2] == [
         "At 2026-11-25T09:00Z",
         "At 2026-11-24T20:30Z",
@@ -370,7 +370,7 @@ def test_who_opened_it_on_a_tuesday_is_found(served: Served) -> None:
     link = second.find_element(By.TAG_NAME, "a")
     assert link.get_attribute("href") == f"https://forge.test/{name}"
     served.follow(served.browser.find_element(By.LINK_TEXT, "week"))
-    assert served.browser.current_url.endswith(PAGE)
+    assert served.browser.current_url.endswith(f"{PAGE}/history")
 
 
 def something_waits(served: Served) -> None:
@@ -386,6 +386,7 @@ def something_waits(served: Served) -> None:
 def pages(served: Served) -> Iterator[str]:
     for name, target in {
         "first page": "/",
+        "history of all": "/ui/history",
         "nothing found": "/?q=nothing",
         "policy": PAGE,
         "cluster": f"{PAGE}?cluster=south&days=90",

@@ -102,9 +102,7 @@ class Explanation:
 def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Group:
     """Work out what holds on clusters that are alike."""
     windows = call.windows
-    # Of one name in several files, the file says which.
-    several = len(windows.snapshot.policies[stored.namespace, stored.name]) > 1
-    file = stored.file if several else None
+    file = windows.snapshot.selector(stored)
     alone = names[0] if len(names) == 1 else None
     url = policy_url(stored.namespace, stored.name, cluster=alone, file=file)
     change = next(iter(windows.history(stored, 1)), None)

@@ -1,19 +1,22 @@
-"""The page of a policy's history: who changed it when and why, and the hours that moved."""
+"""The history of a policy, or of all: who changed what when and why, and the hours that moved."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
+from itertools import islice
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.preview.calendar import Period
 from krm_windows.service import routing
-from krm_windows.service.admission import Call, ReadCluster
+from krm_windows.service.admission import Call, Read, ReadCluster
 from krm_windows.service.effects import Effect
-from krm_windows.service.pages.rendering import here, page
+from krm_windows.service.pages.rendering import here, page, utc
 from krm_windows.service.parameters import Continue
 from krm_windows.service.policies import Stored
 from krm_windows.service.proposals import ProposedChange
@@ -25,15 +28,20 @@ _MOST_LOOKED_AT = 1000
 _LATELY = 7 * 86400
 # Trailers of our own commits: what they say is on the page already.
 _OURS = re.compile(r"^(Policy|Requested-through|Override|Idempotency-Key): .*\n?", re.MULTILINE)
-_FIRST, _LAST = date(1970, 1, 2), date(9000, 1, 1)
+_On = Annotated[date | None, Query(ge=date(1970, 1, 2), le=date(9000, 1, 1))]
 router = routing.pages()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A commit of a policy's file, and what it did, or would do where it is `proposed`."""
+    """A commit of a policy's file, and what it did, or would do where it is `proposed`.
+
+    `zone` is the clock on which it is shown.
+    """
 
     commit: Commit
+    stored: Stored
+    zone: ZoneInfo
     effect: Effect
     proposed: ProposedChange | None = None
 
@@ -49,38 +57,66 @@ def proposed(call: Call, stored: Stored) -> list[Change]:
     windows = call.windows
     if windows.proposed is None:
         return []
+    zone = overrides.zone_of_ends(stored.config, call.cluster)
     return [
-        Change(each.commit, windows.effects.of(each.commit, stored), each)
+        Change(each.commit, stored, zone, windows.effects.of(each.commit, stored), each)
         for each in windows.proposed.of(stored, windows.snapshot.commit)
         if each.is_open or windows.now().timestamp() - each.commit.committed < _LATELY
     ]
 
 
+@router.get("/ui/history")
+def show_history_of_all(call: Read, start: Continue = 0, on: _On = None) -> Response:
+    """Show what changed the policies, the newest first; `on` a day, or before it."""
+    return _page(call, call.windows.changes(), start, on, stored=None, proposed=())
+
+
 @router.get("/ui/policies/{namespace}/{name}/history")
-def show_history(
-    call: ReadCluster,
-    start: Continue = 0,
-    on: Annotated[date | None, Query(ge=_FIRST, le=_LAST)] = None,
-) -> Response:
+def show_history(call: ReadCluster, start: Continue = 0, on: _On = None) -> Response:
     """Show what changed a policy, the newest first; `on` a day, or before it."""
-    windows, stored, cluster = call.windows, call.stored(), call.cluster
-    windows.evaluator.check(stored, cluster)
-    zone = overrides.zone_of_ends(stored.config, cluster)
-    commits = windows.history(stored, _MOST_LOOKED_AT)
+    stored, windows = call.stored(), call.windows
+    windows.evaluator.check(stored, call.cluster)
+    found = [(each, stored) for each in windows.history(stored, _MOST_LOOKED_AT)]
+    return _page(
+        call,
+        found,
+        start,
+        on,
+        stored=stored,
+        here=here(call),
+        zone=overrides.zone_of_ends(stored.config, call.cluster),
+        proposed=[] if on or start else proposed(call, stored),
+    )
+
+
+def _page(
+    call: Call,
+    found: Iterable[tuple[Commit, Stored]],
+    start: int,
+    on: date | None,
+    **values: object,
+) -> Response:
+    # Of a thousand clusters it takes a while.
+    zone = cache(lambda stored: overrides.zone_of_ends(stored.config, call.cluster))
     if on is not None:
-        _, ends = Period(on, 1).bounds(zone)
-        commits = [each for each in commits if each.committed < ends.timestamp()]
-    shown = commits[start : start + _ROWS]
-    values: dict[str, object] = {
-        "stored": stored,
-        "here": here(call),
-        "cluster": cluster,
-        "file": call.place.file,
-        "zone": zone,
-        "changes": [Change(each, windows.effects.of(each, stored)) for each in shown],
-        "proposed": [] if on or start else proposed(call, stored),
+        found = (
+            (each, stored)
+            for each, stored in found
+            if utc(each.committed).astimezone(zone(stored)).date() <= on
+        )
+    shown = [*islice(found, start, start + _ROWS + 1)]
+    effects = call.windows.effects
+    # What the addresses of its other pages have, too.
+    kept = {"file": call.place.file, "cluster": call.cluster}
+    common = {
+        "kept": {name: text for name, text in kept.items() if text},
+        "cluster": call.cluster,
+        "changes": [
+            Change(each, stored, zone(stored), effects.of(each, stored))
+            for each, stored in shown[:_ROWS]
+        ],
         "on": on,
         "start": start,
-        "following": start + _ROWS if len(commits) > start + _ROWS else None,
+        "following": start + _ROWS if len(shown) > _ROWS else None,
     }
-    return page(call, "history.html", values)
+    return page(call, "history.html", {**common, **values})

@@ -2,9 +2,7 @@
 
 from calendar import monthrange
 from datetime import date, timedelta
-from typing import Annotated
 
-from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.preview import month as sheet
@@ -13,16 +11,13 @@ from krm_windows.service import routing
 from krm_windows.service.admission import ReadCluster
 from krm_windows.service.pages import groups
 from krm_windows.service.pages.rendering import here, page
+from krm_windows.service.parameters import Month
 
-# The years that can be asked for (`preview.parameters.YEARS`).
-_MONTH = r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$"
 router = routing.pages()
 
 
 @router.get("/ui/policies/{namespace}/{name}/month")
-def show_month(
-    call: ReadCluster, month: Annotated[str | None, Query(pattern=_MONTH)] = None
-) -> Response:
+def show_month(call: ReadCluster, month: Month = None) -> Response:
     """Show the hours of a month for a cluster, or else for the first group of those alike."""
     stored, windows, cluster = call.stored(), call.windows, call.cluster
     now = windows.now()

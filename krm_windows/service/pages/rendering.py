@@ -143,7 +143,7 @@ def environment() -> Environment:
     # Filters turn values into texts; functions make what no template could.
     made.filters["span"] = _unbroken
     made.filters["typed"] = typed
-    made.filters["utc"] = _utc
+    made.filters["utc"] = utc
     made.filters["day"] = _day
     made.tests["of_days"] = _is_of_days
     made.filters["soon"] = soon
@@ -201,7 +201,8 @@ def _rough(length: timedelta) -> timedelta:
     return length - length % timedelta(hours=1) if length >= timedelta(days=2) else length
 
 
-def _utc(seconds: int) -> datetime:
+def utc(seconds: int) -> datetime:
+    """Return the time of a commit."""
     # A commit that was made by hand may have any time: no clock shows what is beyond this one.
     return datetime.fromtimestamp(min(seconds, _LATEST), UTC)
 

@@ -128,8 +128,8 @@ class Items(HTMLParser):
             self.items[-1] = " ".join(f"{self.items[-1]} {data}".split()).replace(" ,", ",")
 
 
-def listed(client: Client, query: str = "") -> Items:
-    answer = client.ask("GET", PAGE + query)
+def listed(client: Client, query: str = "", page: str = PAGE) -> Items:
+    answer = client.ask("GET", page + query)
     assert answer.status == 200
     return Items(answer.body.decode())
 
@@ -171,6 +171,31 @@ def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
     assert listed(client, "?on=2026-11-20").items[0].startswith("Change 16")
     assert not listed(client, "?on=2026-11-19").items
     assert client.ask("GET", f"{PAGE}?on=Tuesday").status == 400
+
+
+def test_the_history_of_all_policies_is_one_list(
+    changed: list[str],
+    git: Git,
+    commit: Callable[..., str],
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # In Chicago it is still the 20th.
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-21T04:00Z")
+    text = git("show", "HEAD:clusters/week.yaml").replace("name: week", "name: plant")
+    commit({"plant.yaml": text.replace("Europe/Berlin", "America/Chicago")}, "Plant")
+    git("branch", "side")
+    git("reset", "--quiet", "--hard", "HEAD~")
+    git("merge", "--quiet", "--no-ff", "--message=Merge", "side")
+    client = serve()
+    for query, expected in (
+        ("", ("Plant", f"Change {len(changed) - 1}")),
+        ("?on=2026-11-20", ("Plant", f"Change {len(changed) - 2}")),
+        ("?on=2026-11-19", ()),
+    ):
+        found = listed(client, query, "/ui/history").items
+        assert len(found) == 5 * len(expected)
+        assert all(map(str.startswith, found, expected)), query
 
 
 @pytest.mark.parametrize(
