@@ -317,15 +317,15 @@ def test_a_page_follows_what_is_changed_elsewhere(served: Served) -> None:
     served.browser.switch_to.active_element.send_keys("th", Keys.ENTER)
     served.wait("main [role=status]", "1 cluster: 1 open")
     served.open(f"{PAGE}?cluster=south")
-    assert served.find(".verdict").text == "Open until Mon 07:00"
+    assert served.find(".verdict").text == "Open until Mon 07:00 in Berlin"
     served.find("#in-words summary").click()
     is_open = served.find("#in-words").get_attribute("open")
     served.browser.execute_script("window.loaded = 'once'")
     # An instant passes at which something turns: nobody has changed anything.
     served.windows.time = MONDAY - timedelta(hours=2)
-    served.wait(".verdict", "Closed until Mon 22:00")
+    served.wait(".verdict", "Closed until Mon 22:00 in Berlin")
     assert served.browser.execute_script("return window.loaded") == "once"
-    assert served.news == "Now: Closed until Mon 22:00"
+    assert served.news == "Now: Closed until Mon 22:00 in Berlin"
     # As somebody left it.
     assert served.find("#in-words").get_attribute("open") == is_open
     assert served.browser.switch_to.active_element == served.find("#in-words summary")

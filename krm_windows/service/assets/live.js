@@ -14,6 +14,7 @@ function translate() {
     const at = new Date(time.dateTime);
     const day = [at.getFullYear(), pad(at.getMonth() + 1), pad(at.getDate())].join("-");
     if (time.dateTime.startsWith(`${day}T${pad(at.getHours())}:${pad(at.getMinutes())}`)) return;
+    time.closest(".answer")?.querySelector(".place")?.removeAttribute("hidden");
     const words = document.createElement("span");
     words.className = "yours";
     words.textContent = `${here.format(at).replace(",", "")} for you`;

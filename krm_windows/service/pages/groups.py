@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import chain, repeat
 from statistics import mode
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from krm_windows import plurals
@@ -105,6 +106,8 @@ def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Gro
     file = windows.snapshot.selector(stored)
     alone = names[0] if len(names) == 1 else None
     url = policy_url(stored.namespace, stored.name, cluster=alone, file=file)
+    if len(names) > 1:
+        url += f"#on-{quote(names[0])}"
     change = next(iter(windows.history(stored, 1)), None)
     group = Group(stored, names, url, change)
     try:
@@ -135,6 +138,14 @@ def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
     # Of these, not even the first one counts for all.
     first = of(call, stored, rest, now)
     return [*shown, replace(first, problem=TOO_MANY, timetable=None, decision=None, waits=None)]
+
+
+def like(call: Call, cluster: str) -> tuple[str, ...]:
+    """Return the clusters of a group by one of them; raises Problem where there is none such."""
+    stored, windows = call.stored(), call.windows
+    windows.evaluator.check(stored, cluster)
+    found = every(call, stored, windows.now())
+    return next(each.names for each in found if cluster in each.names)
 
 
 def sort(groups: Iterable[Group]) -> list[Group]:

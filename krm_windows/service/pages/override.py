@@ -60,13 +60,18 @@ _WRONG = {
 
 
 @router.get(_OVERRIDE)
-def show_override_form(call: OverrideCluster, state: Annotated[str, Query()] = "open") -> Response:
-    """Show the form."""
+def show_override_form(
+    call: OverrideCluster,
+    state: Annotated[str, Query()] = "open",
+    like: Annotated[str, Query()] = "",
+) -> Response:
+    """Show the form, for those of a group where a cluster of it is given by `like`."""
     # Where nobody has to sign in, it is not known who asks.
     is_known = call.caller != call.service.access.ways.anonymous
     by = call.caller.person.name if is_known else ""
     first = {"state": state, "when": "now", "requestedBy": by}
-    return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=scope.offered(call)))
+    where = scope.offered(call, like)
+    return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=where))
 
 
 @router.post(f"{_OVERRIDE}/change")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from krm_windows.edit.patches import patched, patched_clusters
 from krm_windows.krm import KubeObject, Value
 from krm_windows.service.admission import Call
+from krm_windows.service.pages import groups
 
 ALL, SOME = "all", "some"
 # So many are shown to choose from; a change of more is one of all clusters, or of one.
@@ -61,12 +62,15 @@ EVERYWHERE = Where((), ALL, ())
 """The scope of a policy that names no clusters."""
 
 
-def offered(call: Call) -> Where:
-    """Return what a form begins with: the cluster of its address, or all of them."""
+def offered(call: Call, like: str = "") -> Where:
+    """Return what a form begins with: the cluster of its address, those `like` one, or all."""
+    clusters = _clusters(call)
+    if like and clusters:
+        return Where(clusters, SOME, groups.like(call, like))
     call.windows.evaluator.check(call.stored(), call.cluster)
     if call.cluster is None:
-        return Where(_clusters(call), ALL, ())
-    return Where(_clusters(call), SOME, (call.cluster,))
+        return Where(clusters, ALL, ())
+    return Where(clusters, SOME, (call.cluster,))
 
 
 def sent(call: Call, fields: Mapping[str, str]) -> Where:

@@ -91,9 +91,24 @@ def test_a_month_is_for_those_that_are_alike(client: Client) -> None:
     assert {"until 17", "all day"} <= set(page.texts)
     for month in ("2026-11", "2027-01"):
         assert f"{PAGE}/month?month={month}" in page.links
-    assert f"{PAGE}/month" in get(client, PAGE).links
+    # On the last days of a month, the next one is what somebody wants to print.
+    client.windows.time = datetime(2026, 12, 31, 12, tzinfo=UTC)
+    links = get(client, PAGE).links
+    assert {f"{PAGE}/month?month={each}" for each in ("2026-12", "2027-01")} <= {*links}
     for query, status in (("cluster=none", 404), ("month=2026-13", 400), ("month=1969-12", 400)):
         assert get(client, f"{PAGE}/month?{query}").status == status
+
+
+def test_a_group_is_opened_where_its_clusters_are_ticked(client: Client, git: Git) -> None:
+    rewrite(client, git, "    north: {}\n", "    north: {}\n    west: {}\n")
+    client.windows.time = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    assert f"{PAGE}#on-north" in get(client, "/").links
+    actions = ("state=closed&like=north", "state=open&cluster=south")
+    assert {f"{PAGE}/override?{each}" for each in actions} <= {*get(client, PAGE).links}
+    page = get(client, f"{PAGE}/override?like=west")
+    ticked = [found["name"] for _, found in page.tags if "checked" in found]
+    assert ticked[-2:] == ["on:north", "on:west"]
+    assert get(client, f"{PAGE}/override?like=none").status == 404
 
 
 def test_a_group_that_is_wrong_keeps_no_other_from_its_month(client: Client, git: Git) -> None:
