@@ -4,10 +4,10 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import compress
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -15,8 +15,10 @@ from krm_windows.edit.overrides import OverrideRequest, PastError
 from krm_windows.edit.patches import rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
+from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError
 from krm_windows.preview.clock import shown
-from krm_windows.service import models, routing
+from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
 from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form, Found, moment
@@ -116,39 +118,41 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
 
 def _request(form: Form, call: Call) -> OverrideRequest | None:
     """Return the override that the form asks for; None where the form says what is wrong."""
-    texts, now = form.texts, call.windows.now()
-    given = {name: texts[name] for name in ("state", "reason", "ticket", "requestedBy")}
-    if texts["override"]:
-        given["from"] = _planned(form, call)
-    elif texts["when"] == "at":
-        given["from"] = moment(texts, "from")
-    length = texts["for"]
-    if length in ("", "at"):
-        given["until"] = moment(texts, "until")
-    else:
-        given["until" if ":" in length else "for"] = length
-    given = {name: text for name, text in given.items() if text}
-    # It may be still to come, and hides nothing else that is wrong.
-    given.setdefault("reason", "…")
+    texts, length, until = form.texts, None, ""
     end = "until" if texts["for"] == "at" else "for"
-    # All that is missing at once, also what no field of the request lacks.
-    if texts["when"] == "at" and not texts["from"]:
-        form.lacks(Lack("from", _WRONG["from"]))
-    if not given.keys() & {"for", "until"}:
-        form.lacks(Lack(end, _WRONG[end]))
-    try:
-        asked = models.Override.model_validate(given)
-    except ValidationError as error:
-        for each in error.errors():
-            name = str((*each["loc"], end)[0])
-            if not form.is_incomplete and name not in form.found:
-                form.add(name, _WRONG.get(name, each["msg"]))
-        return None
+    if texts["for"] in ("", "at"):
+        until = moment(texts, "until")
+    elif ":" in texts["for"]:
+        until = texts["for"]
+    else:
+        try:
+            length = moments.duration(texts["for"])
+        except RefusedError as error:
+            form.add("for", str(error))
+    starts = moment(texts, "from") if texts["when"] == "at" else ""
+    if texts["override"]:
+        starts = _planned(form, call)
+    # All that is missing at once.
+    missing = {"state": texts["state"] not in overrides.STATES, end: not (length or until)}
+    missing["from"] = texts["when"] == "at" and not texts["from"]
+    for name in compress(missing, missing.values()):
+        form.lacks(Lack(name, _WRONG[name]))
     if form.is_incomplete or form.found.keys() - {"reason"}:
         return None
     # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
-    name = texts["override"] or overrides.default_name(asked.state, _begins(asked, now))
-    return asked.request(asked.requested_by, name=name)
+    name = texts["override"] or overrides.default_name(texts["state"], _begins(starts, call))
+    return OverrideRequest(
+        texts["state"],
+        # It may be still to come, and hides nothing else that is wrong.
+        texts["reason"] or "…",
+        length,
+        until or None,
+        texts["ticket"] or None,
+        texts["requestedBy"] or None,
+        name,
+        longest=moments.LONGEST,
+        starts=starts or None,
+    )
 
 
 def _planned(form: Form, call: Call) -> str:
@@ -162,12 +166,12 @@ def _planned(form: Form, call: Call) -> str:
     return ""
 
 
-def _begins(asked: models.Override, now: datetime) -> datetime:
+def _begins(starts: str, call: Call) -> datetime:
     """Return when an override begins, for its name: on whose clock ever."""
     try:
-        return datetime.fromisoformat(asked.starts or "")
+        return datetime.fromisoformat(starts)
     except ValueError:
-        return now
+        return call.windows.now()
 
 
 def _check(form: Form, call: Call, request: OverrideRequest) -> None:
