@@ -145,7 +145,7 @@ def _check_spelling(text: str) -> None:
     They are signs of a date that was not quoted, and so was changed on its way here.
     """
     if _SECONDS.fullmatch(text):
-        must = "must be quoted and have no seconds (add Z or an offset only for an instant)"
+        must = "must have no seconds, and quotes in YAML (Z or an offset only for an instant)"
         raise _refusal(rules.MOMENT_SECONDS, must, text)
     if _BLANK.fullmatch(text):
         must = "must have a T, not a space, between the date and the time"

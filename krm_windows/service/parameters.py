@@ -21,6 +21,14 @@ _KEY = r"^[^\x00-\x20]"
 _PART = r"^[^/]+$"
 
 
+def _month(text: str) -> date:
+    """Read a month; return its first day."""
+    try:
+        return parameters.possible(date.fromisoformat(f"{text}-01"), text)
+    except ValueError:
+        raise ValueError("must be a month such as 2026-12") from None
+
+
 _Instant = Annotated[
     datetime,
     PlainValidator(parameters.instant),
@@ -58,7 +66,7 @@ From = Annotated[
 Days = Annotated[int, Query(ge=1, le=_MOST_DAYS, description="How many days.")]
 # Three months and a few days: each is drawn for each group of clusters.
 DrawnDays = Annotated[int, Query(alias="days", ge=1, le=100)]
-Month = Annotated[str | None, Query(pattern=r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$")]
+Month = Annotated[Annotated[date, PlainValidator(_month)] | None, Query()]
 # `limit` and `continue`, as in the API of Kubernetes ("API Concepts", large collections).
 Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="The maximum number of rows.")]
 Continue = Annotated[

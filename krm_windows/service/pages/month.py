@@ -1,7 +1,7 @@
 """The page of a month: one sheet of A4 that a plant hangs on its wall."""
 
 from calendar import monthrange
-from datetime import date, timedelta
+from datetime import timedelta
 
 from starlette.responses import Response
 
@@ -30,7 +30,7 @@ def show_month(call: ReadCluster, month: Month = None) -> Response:
         chosen = groups.of(call, stored, (cluster,), now)
     timetable = windows.evaluator.timetable(stored, chosen.cluster)
     today = now.astimezone(timetable.zone).date()
-    first = date.fromisoformat(f"{month or f'{today:%Y-%m}'}-01")
+    first = month or today.replace(day=1)
     length = monthrange(first.year, first.month)[1]
     [calendar] = calendars([timetable], Period(first, length))
     values = {

@@ -41,7 +41,7 @@ _TITLES = {
     HTTPStatus.UNAUTHORIZED: "Sign in first",
     HTTPStatus.FORBIDDEN: "You do not have permission to do this",
     HTTPStatus.NOT_FOUND: "Page not found",
-    HTTPStatus.CONFLICT: "The policy has changed",
+    HTTPStatus.CONFLICT: "It conflicts with what is in Git",
     HTTPStatus.PRECONDITION_FAILED: "Someone else changed this first",
     HTTPStatus.PRECONDITION_REQUIRED: "The form is incomplete",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The text is too long",
@@ -53,7 +53,7 @@ _TITLES = {
 # What somebody can do about it, where that is known.
 _ADVICE = {
     HTTPStatus.FORBIDDEN: "Ask the administrator of this service for the missing scope.",
-    HTTPStatus.CONFLICT: "Go back, reload the page, and check the current state.",
+    HTTPStatus.CONFLICT: "Look at the page of the policy, then try again.",
     HTTPStatus.PRECONDITION_FAILED: "Nothing was saved. Reload the page and repeat your change.",
     HTTPStatus.TOO_MANY_REQUESTS: "Wait a minute, then reload the page.",
     HTTPStatus.BAD_GATEWAY: "Nothing was saved. Try again once the remote can be reached.",

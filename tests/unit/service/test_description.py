@@ -158,6 +158,24 @@ def test_what_was_meant_is_said(client: Client, wrong: dict[str, object], meant:
 
 
 @pytest.mark.parametrize(
+    ("wrong", "detail"),
+    [
+        ({"state": None}, "state must be 'open' or 'closed'"),
+        ({"reason": ""}, "reason must not be empty"),
+        ({"reason": 5}, "reason must be a text"),
+        ({"until": "18:00"}, "an override needs one end: give for, such as 2h, or until"),
+        ({"odd": 1}, "odd is not known"),
+    ],
+)
+def test_what_is_wrong_is_said_in_plain_words(
+    client: Client, wrong: dict[str, object], detail: str
+) -> None:
+    body = {"state": "open", "reason": "r", "for": "2h", **wrong}
+    answer = client.ask("POST", f"{POLICY}/overrides", body)
+    assert (answer.status, answer.json()["detail"]) == (400, detail)
+
+
+@pytest.mark.parametrize(
     ("query", "meant"), [("clusters=north", '"cluster"'), ("cluster=nort", "'north'")]
 )
 def test_what_was_meant_in_an_address_is_said(client: Client, query: str, meant: str) -> None:
