@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from krm_windows.cli import times
@@ -25,6 +26,7 @@ CLUSTERS_HELP = (
 _NAME = "krm-windows"
 # More than any machine has cores for; nobody starts a million of them.
 _MOST_BUILDS = 256
+_builds = partial(times.count, what="builds", most=_MOST_BUILDS)
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -147,10 +149,6 @@ def check_sources(tree: Checkout, given: Iterable[Given]) -> None:
             raise UsageError(
                 f"--source {each.name}: is given twice, as {directory} and {each.directory}"
             )
-
-
-def _builds(text: str) -> int:
-    return times.count(text, "builds", _MOST_BUILDS)
 
 
 def repository(directory: Path) -> Path:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from krm_windows import escape
-from krm_windows.cli import cluster_resources, inputs, output, rendered, report, times
+from krm_windows.cli import cluster_resources, inputs, output, questions, rendered, report, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit.proposal import Proposal, View, propose
@@ -57,13 +57,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 class Urgency:
     """A change that cannot wait for an audit: an override.
 
-    It is that of a name, if of one alone, and the `heading` says more of it. `confirm` is called
-    once all has been shown, before anything is written, and raises InputError to stop.
+    It is that of a name, if of one alone, and the `heading` says more of it. What it is to
+    `confirm` is asked once all has been shown, before anything is written.
     """
 
     override: str | None = None
     heading: str = ""
-    confirm: Callable[[], None] | None = None
+    confirm: str = ""
 
 
 def run(
@@ -77,6 +77,7 @@ def run(
     """
     urgent = urgency is not None
     made = urgency or Urgency()
+    is_text = arguments.output == "text"
     if arguments.policy == inputs.STDIN:
         raise UsageError("POLICY must be a file, which is written again")
     # A link itself would be replaced by a file, and what it led to would stay as it was.
@@ -91,40 +92,41 @@ def run(
         file = os.path.relpath(path, top)
         if arguments.commit:
             commits.check(top, file)
-        old = inputs.policy(arguments.policy)
-        view = View(at, _period(arguments, at), urgent)
         # A target that is given up may be that of a policy beside it.
         around = ExistingOutput(path, resources=lambda _: items)
+        old = inputs.policy(arguments.policy)
         new = _changed(old, change, arguments.policy)
+        view = View(at, _period(arguments, at), urgent)
         proposal = propose(old, new, around.resources, view, around.gated)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
-        written = WriteOutcome()
+        asks = bool(made.confirm) and not (failed or arguments.dry_run)
         said = proposal.spoken_turns if urgent else ""
-        heading = "" if failed else made.heading
-        asks = made.confirm is not None and not failed and not arguments.dry_run
-        hours = _hours(proposal, is_for_all=arguments.cluster is None) + said
-        # Nobody reads tables at 3 a.m.
-        hours = heading + (proposal.brief_turns if asks else hours)
-        if made.confirm is not None and asks:
-            output.log_results(_located(arguments, proposal, written))
-            output.show_words(hours)
-            made.confirm()
-        if not failed and not arguments.dry_run:
+        every = proposal.found if arguments.strict else proposal.results
+        # With the lines that the file has after the change.
+        found = report.located(every, {arguments.policy: new}, arguments.resources)
+        output.log_list(sort(found))
+        if is_text:
+            hours = _hours(proposal, is_for_all=arguments.cluster is None) + said
+            # Nobody reads tables at 3 a.m.
+            words = proposal.brief_turns if asks else hours
+            output.show_words(words if failed else made.heading + words)
+        if asks:
+            questions.confirm(made.confirm)
+        written = WriteOutcome()
+        if not (failed or arguments.dry_run):
             written = _write(file, top, outputs, proposal, urgent=urgent)
-            if arguments.commit and (written.is_written or not written.stale):
-                written = _committed(written, arguments, proposal)
-    if not asks:
-        output.log_results(_located(arguments, proposal, written))
-    if arguments.output == "json":
-        output.show_json(_record(arguments, proposal, written, made.override, said))
-    else:
-        if not asks:
-            output.show_words(hours)
+            written = _committed(written, arguments, proposal)
+    output.log_list(written.problems)
+    if is_text:
         rendered_to = [each.directory for each in outputs]
         lines = _outcome(arguments, proposal, written, rendered_to, brief=asks)
-        output.show_words("".join(f"{escape.line(line)}\n" for line in lines))
+        output.show_words(escape.lines(lines))
         # As they are: a command that is broken between words is another one.
         output.show(_commands(written, _message(arguments, proposal)))
+    else:
+        more = {"override": made.override, "summary": said or None}
+        record = _record(arguments, proposal, written, sort([*found, *written.problems]))
+        output.show_json({**record, **{key: words for key, words in more.items() if words}})
     return ExitCode.of(failed=failed or bool(written.stale))
 
 
@@ -170,6 +172,12 @@ class WriteOutcome:
     def stale(self) -> list[Renewal]:
         """What was rendered from the policy and does not follow it."""
         return [each for each in self.renewals if not each.is_known]
+
+    @property
+    def problems(self) -> list[Result]:
+        """Why some of it cannot be rendered."""
+        every = chain.from_iterable(each.results for each in self.renewals)
+        return sort(each for each in every if fails([each]))
 
     @property
     def directories(self) -> list[RenderedDirectory]:
@@ -220,7 +228,12 @@ def _write(
 def _committed(
     written: WriteOutcome, arguments: argparse.Namespace, proposal: Proposal
 ) -> WriteOutcome:
-    """Commit what was written; raises WorkspaceError where that is nothing, or Git refuses."""
+    """Commit what was written; raises WorkspaceError where that is nothing, or Git refuses.
+
+    Where it could not be rendered, nothing was written.
+    """
+    if not arguments.commit or (written.stale and not written.paths):
+        return written
     if not written.paths:
         raise WorkspaceError(f"{arguments.policy}: nothing was written, so nothing is committed")
     try:
@@ -247,11 +260,10 @@ def _record(
     arguments: argparse.Namespace,
     proposal: Proposal,
     written: WriteOutcome,
-    override: str | None,
-    said: str,
+    found: Sequence[Result],
 ) -> dict[str, object]:
     """Return it for JSON, with the members of the service's answer."""
-    record: dict[str, object] = {
+    return {
         "policy": f"{proposal.old.namespace}/{proposal.old.name}",
         "file": arguments.policy,
         "written": written.is_written,
@@ -260,13 +272,8 @@ def _record(
         "rendered": [each.record() for each in written.directories],
         "differences": [records.difference(one) for one in proposal.differences],
         # The same form as in a ResourceList, so that one reader does for both.
-        "results": [each.value() for each in _located(arguments, proposal, written)],
+        "results": [each.value() for each in found],
     }
-    if override is not None:
-        record["override"] = override
-    if said:
-        record["summary"] = said
-    return record
 
 
 def _hours(proposal: Proposal, *, is_for_all: bool) -> str:
@@ -276,18 +283,7 @@ def _hours(proposal: Proposal, *, is_for_all: bool) -> str:
     # Whoever names a cluster means no other; else one that keeps its policy is a surprise.
     if is_for_all and 0 < len(kept) < len(proposal.turns):
         text += f"not changed on {clusters(kept)}\n"
-    return text + "".join(f"  {escape.line(each)}\n" for each in proposal.unmoved)
-
-
-def _located(
-    arguments: argparse.Namespace, proposal: Proposal, written: WriteOutcome
-) -> list[Result]:
-    """Return what was found, with the lines that the file has after the change."""
-    every = proposal.found if arguments.strict else proposal.results
-    found = report.located(every, {arguments.policy: proposal.new}, arguments.resources)
-    for each in written.renewals:
-        found += [result for result in each.results if fails([result])]
-    return sort(found)
+    return text + escape.lines(f"  {each}" for each in proposal.unmoved)
 
 
 def _outcome(

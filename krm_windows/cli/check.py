@@ -3,6 +3,7 @@
 import argparse
 from dataclasses import replace
 from datetime import UTC, timedelta
+from functools import partial
 from pathlib import Path
 
 from krm_windows import rules
@@ -43,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--years",
-        type=_years,
+        type=partial(times.count, what="years", most=_MOST_YEARS),
         default=YEARS,
         metavar="N",
         help=f"how many years to check (default: {YEARS})",
@@ -124,10 +125,6 @@ def _unreadable(error: InputError, path: str, scope: Scope) -> Report:
         place = Place(error.line or 1, error.column or 1)
         result = result._replace(file=File(path=Path(path).as_posix())).at(place)
     return on_unreadable(path, scope.days(UTC), result)
-
-
-def _years(text: str) -> int:
-    return times.count(text, "years", _MOST_YEARS)
 
 
 def _days(text: str) -> timedelta:

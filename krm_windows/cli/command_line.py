@@ -59,26 +59,23 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     """Say in one line why a command failed: the user's input, or our own fault."""
     if debug:
         output.log_traceback(error)
-    # Example: `policy.yaml: Permission denied`.
-    if isinstance(error, OSError):
-        output.log(f"{error.filename}: {error.strerror}")
-        return ExitCode.ERROR
-    if isinstance(error, UsageError):
-        output.log(str(error))
-        return ExitCode.USAGE
     # As findings begin: `policy.yaml:12:3: [error] …`.
     if isinstance(error, InputError) and error.location:
         output.log_unreadable(error.location, error.message)
         return ExitCode.ERROR
-    if isinstance(error, InputError | EditError | WorkspaceError):
-        output.log(str(error))
-        return ExitCode.ERROR
-    missing = ""
+    code, message, missing = ExitCode.ERROR, str(error), ""
     if isinstance(error, ModuleNotFoundError) and error.name:
         missing, _, _ = error.name.partition(".")
-    if missing in _EXTRAS:
+    if isinstance(error, OSError):
+        # Example: `policy.yaml: Permission denied`.
+        message = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, UsageError):
+        code = ExitCode.USAGE
+    elif missing in _EXTRAS:
         command = _INSTALL.replace("extra", _EXTRAS[missing])
-        output.log(f"{missing} is not installed: run `{command}` in a clone of krm-windows")
-        return ExitCode.ERROR
-    output.log(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
-    return ExitCode.FAILURE
+        message = f"{missing} is not installed: run `{command}` in a clone of krm-windows"
+    elif not isinstance(error, InputError | EditError | WorkspaceError):
+        code = ExitCode.FAILURE
+        message = f"internal error: {type(error).__name__}: {error} (--debug shows where)"
+    output.log(message)
+    return code

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from krm_windows.cli import forges, inputs, output, previews, report, times
@@ -28,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     comment = parser.add_argument_group("post as a comment, edited when the command runs again")
     comment.add_argument(
         "--comment",
-        type=_number,
+        type=partial(times.count, what="pull requests"),
         metavar="NUMBER",
         help="also post it on this pull request or merge request",
     )
@@ -109,7 +110,3 @@ def _comment(
     text = changes.markdown(every, sort(results))
     if comments.put(forge, arguments.comment, name, text, is_news=is_news):
         output.log(f"commented on #{arguments.comment}")
-
-
-def _number(text: str) -> int:
-    return times.count(text, "pull requests")

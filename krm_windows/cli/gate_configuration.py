@@ -8,21 +8,10 @@ from pydantic.alias_generators import to_camel
 
 from krm_windows.cli import inputs
 from krm_windows.krm import InputError, documents
-from krm_windows.policy.findings import RefusedError
-from krm_windows.policy.moments import duration
+from krm_windows.preview import parameters
 
 # What connections the client keeps.
 _MOST_JOBS = 64
-
-
-def _length(text: object) -> timedelta:
-    try:
-        found = duration(str(text))
-    except RefusedError as error:
-        raise ValueError(str(error)) from None
-    if not found:
-        raise ValueError("must be longer than zero")
-    return found
 
 
 class Configuration(BaseModel):
@@ -66,7 +55,7 @@ class Configuration(BaseModel):
     merge_method: Literal["merge", "squash", "rebase"] | None = None
     """How to merge, as the forge calls it; its own default where nothing is said."""
 
-    timeout: Annotated[timedelta, BeforeValidator(_length)] = timedelta(hours=1)
+    timeout: Annotated[timedelta, BeforeValidator(parameters.length)] = timedelta(hours=1)
     """How long to wait for the checks of a change."""
 
 

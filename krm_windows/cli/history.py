@@ -2,14 +2,16 @@
 
 import argparse
 import os
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
 from krm_windows.cli import inputs, output, periods, policies, times
 from krm_windows.cli.arguments import output_format
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import pages, records
-from krm_windows.history.account import Account, account
+from krm_windows.history.account import Account, account, with_own
 from krm_windows.history.revisions import Versions
 from krm_windows.krm import InputError
 from krm_windows.plurals import some
@@ -29,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="POLICY",
         nargs="?",
         help="the file of a WindowPolicy in the repository, which may have been deleted since, or "
-        "the name of one that is there (default: the only one here)",
+        "the name of one that is there (default: what people did to all of them)",
     )
     periods.options(parser)
     periods.add_period(parser, default="90d")
@@ -42,19 +44,27 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
     inputs.check_directory(arguments.repo)
-    if arguments.policy is None:
-        arguments.policy = policies.file(None)
+    every = policies.around(arguments.repo) if arguments.policy is None else []
+    every = [each for each in every if arguments.cluster in (None, *each.clusters)] or every
+    files = {each.path: each.file for each in every}
+    # A program expects one account.
+    if arguments.output != "text" and len(files) > 1:
+        raise UsageError(f"several policies are here: give one of {policies.listed(every)}")
     with git_history.opened(Path(arguments.repo), arguments.ref) as history:
-        path = _path(history, arguments.policy)
-        # While Git is open: it reads from a directory that is gone behind this block.
-        made = _account(history, path, Versions(history, path), arguments)
+        files = files or {_path(history, arguments.policy): arguments.policy}
+        made = list(_accounts(history, files, arguments))
     if arguments.output == "json":
-        output.show_json(records.account(made))
+        output.show_json(records.account(made[0]))
     elif arguments.output == "html":
-        output.show(pages.account(made))
+        output.show(pages.account(made[0]))
     else:
-        output.show_words(pages.account_as_text(made, periods.width()))
-    return ExitCode.FINE
+        words = (
+            pages.account_as_text(each, periods.width(), brief=len(files) > 1) for each in made
+        )
+        output.show_words("\n".join(words))
+        if len(files) > 1:
+            output.show_words("\nwhich hours were open: krm-windows history POLICY\n")
+    return ExitCode.of(failed=len(made) < len(files))
 
 
 def _path(history: History, given: str) -> str:
@@ -83,10 +93,29 @@ def _path(history: History, given: str) -> str:
     raise InputError(f"{given}: is outside the repository {history.top}")
 
 
+def _accounts(
+    history: History, files: Mapping[str, str], arguments: argparse.Namespace
+) -> Iterator[Account]:
+    """Yield the account of each file; of several it is only said of which there is none."""
+    said: dict[str, None] = {}
+    for path, file in files.items():
+        arguments.policy = file
+        try:
+            yield _account(history, path, arguments, said.setdefault)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            said.setdefault(str(error))
+    # Once what is true of all.
+    for line in said:
+        output.log(line)
+
+
 def _account(
-    history: History, path: str, versions: Versions, arguments: argparse.Namespace
+    history: History, path: str, arguments: argparse.Namespace, say: Callable[[str], object]
 ) -> Account:
     """Return the account that is asked for; raises InputError where there is none."""
+    versions = Versions(history, path)
     cluster, known = arguments.cluster, versions.clusters()
     # A name that is mistyped would get the hours of the versions that name no clusters.
     if cluster is not None and cluster not in known:
@@ -102,10 +131,10 @@ def _account(
     if zones:
         now = times.now()
         begins, ends = periods.period(arguments.start, arguments.until or now, zones[-1])
-        begins = periods.known(history, begins, ends)
+        begins = periods.known(history, begins, ends, say)
         # Whoever keeps it keeps what may still be changed.
         if ends > now:
-            output.log(
+            say(
                 f"--until: the time after {now:%Y-%m-%d %H:%M}Z is in the future, and is shown by "
                 "the latest version"
             )
@@ -114,4 +143,6 @@ def _account(
         problems = list(chain.from_iterable(each.problems for each in found))
         why = f": {problems[-1]}" if problems else ""
         raise InputError(f"{arguments.policy}: no version of it was in force in this period{why}")
-    return made
+    # Who asks of no cluster asks of all.
+    clusters = [] if made.cluster else versions.excepted()
+    return with_own(made, {each: list(versions.revisions(each)) for each in clusters})

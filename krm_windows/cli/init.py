@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     renewal = _write(tree, draft, text)
     if renewal.is_known:
         warned = [each for each in renewal.results if each.severity is Severity.WARNING]
-        output.log_results(report.shown(warned, strict=False))
+        output.log_list(report.shown(warned, strict=False))
     else:
         output.log(f"{draft.rendered}: not rendered: {renewal.why}")
     _show(_next(tree, draft, len(renewal.edits), arguments))
@@ -180,7 +180,7 @@ def _nothing(cluster: Cluster, proposed: FirstTargets) -> str:
 
 def _show(lines: Iterable[str]) -> None:
     """Print lines; a name from the repository that has a line end in it stays in its line."""
-    output.show("".join(f"{escape.line(line)}\n" for line in lines))
+    output.show(escape.lines(lines))
 
 
 def _described(cluster: Cluster, proposed: FirstTargets) -> Iterator[str]:

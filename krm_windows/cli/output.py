@@ -8,7 +8,7 @@ output, a ResourceList, does not pass here.
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
 from typing import TextIO
@@ -21,7 +21,6 @@ from rich.text import Text
 from krm_windows import escape
 from krm_windows.cli import streams
 from krm_windows.preview.wrapping import wrapped
-from krm_windows.results import Result
 from krm_windows.rules import INPUT_UNREADABLE as RULE
 
 with suppress(ImportError):
@@ -101,7 +100,7 @@ def width() -> int:
 
 def log(message: str) -> None:
     """Say on standard error, in one line, why something was not done."""
-    _log(f"krm-windows: {escape.line(message)}\n")
+    log_list([f"krm-windows: {message}"])
 
 
 def can_ask() -> bool:
@@ -123,14 +122,9 @@ def log_record(record: Mapping[str, object]) -> None:
     sys.stderr.flush()
 
 
-def log_results(results: Sequence[Result]) -> None:
-    """Say on standard error what was found, a line for each."""
-    _log("".join(f"{escape.line(str(result))}\n" for result in results))
-
-
 def log_unreadable(location: str, message: str) -> None:
     """Say on standard error why a file cannot be read, in one line, as findings do."""
-    _log(f"{escape.line(f'{location}: [error] {message} ({RULE.id})')}\n")
+    log_list([f"{location}: [error] {message} ({RULE.id})"])
 
 
 def log_traceback(error: BaseException) -> None:
@@ -146,21 +140,18 @@ def log_traceback(error: BaseException) -> None:
 def log_wrong_call(usage: str, message: str) -> None:
     """Say on standard error, in one line below the usage, what was wrong with a call."""
     sys.stderr.write(usage)
-    _log(f"{escape.line(message)}\n")
+    log_list([message])
 
 
-def log_list(lines: Iterable[str]) -> None:
-    """Say on standard error what there is to choose from."""
-    _log("".join(f"{escape.line(line)}\n" for line in lines))
+def log_list(lines: Iterable[object]) -> None:
+    """Say on standard error what was found, or what there is to choose from, a line for each."""
+    page = escape.lines(lines)
+    sys.stderr.write(_for_terminal(page) if logs_to_terminal() else page)
 
 
 def log_help(text: str) -> None:
     """Say on standard error what commands there are."""
     sys.stderr.write(text)
-
-
-def _log(page: str) -> None:
-    sys.stderr.write(_for_terminal(page) if logs_to_terminal() else page)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, policies, questions, times
-from krm_windows.cli.changed import Urgency
+from krm_windows.cli.changed import Change, Urgency
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.policies import StoredPolicy
 from krm_windows.edit import overrides
@@ -98,77 +98,43 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.list:
         return _list(arguments, now)
     arguments.policy = _file(arguments, asks=asks)
-    name = arguments.end
-    confirm, heading = None, ""
-    if name is not None:
-        if not name:
-            name, arguments.cluster = _running(arguments.policy, now, asks=asks)
-            confirm = partial(questions.confirm, f"Remove {name} from {arguments.policy}")
-        arguments.cluster = arguments.cluster or _only_place(arguments.policy, name)
-        change = partial(overrides.ended, name=name, places=[arguments.cluster])
-        arguments.reason = arguments.reason or f"End override {name}"
-    elif arguments.prune:
-        change = partial(overrides.pruned, at=now)
-        arguments.reason = arguments.reason or "Remove the overrides that are over"
-    else:
-        policy = inputs.policy(arguments.policy)
-        if asks and _ask(arguments, policy, now):
-            confirm = partial(questions.confirm, f"Write this to {arguments.policy}")
-        # Named here, so that it can be said under which name it is ended.
-        name = arguments.name or overrides.default_name(arguments.state, now)
-        request = _request(arguments, name)
-        zone = overrides.zone_of_ends(policy, request.cluster)
-        ends = _end(request.until or arguments.length, now, zone)
-        when = coming(ends, zone, overrides.minute(now))
-        heading = f"{escape.line(f'{request.state} until {when}: {request.reason}')}\n"
-        change = partial(overrides.made, request=request, at=now)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
-    return changed.run(arguments, change, now, Urgency(name, heading, confirm if asks else None))
+    if arguments.prune:
+        arguments.reason = arguments.reason or "Remove the overrides that are over"
+        return changed.run(arguments, partial(overrides.pruned, at=now), now, Urgency())
+    make = _ending if others else _making
+    change, urgency = make(arguments, now, asks=asks)
+    return changed.run(arguments, change, now, urgency)
 
 
-def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> bool:
-    """Ask for what is missing of an override; False where nothing is."""
-    if arguments.state and arguments.reason and (arguments.length or arguments.until):
-        return False
-    clusters = clusters_of(policy)
-    if arguments.cluster is None and clusters:
-        chosen = questions.choose("Where", [_ALL, *clusters])
-        arguments.cluster = None if chosen == _ALL else chosen
-    zone = overrides.zone_of_ends(policy, arguments.cluster)
-    given = arguments.length or arguments.until
-
-    def end(answer: str) -> str:
-        _end(answer, now, zone)
-        return answer
-
-    def read(answer: str) -> tuple[str, str]:
-        first, _, rest = answer.partition(" ")
-        if (state := first.lower()) in overrides.STATES:
-            answer = rest
-        elif not (state := arguments.state):
-            raise InputError(f"{answer!r}: begin with `open` or `closed`")
-        return state, answer and end(answer)
-
-    if arguments.state is None or not given:
-        until = "" if given else f" until (2h or Mon 06:00 {zone.key})"
-        question = f"{(arguments.state or 'open or closed').capitalize()}{until}"
-        default = _DEFAULT if arguments.state else f"open {_DEFAULT}"
-        arguments.state, answer = questions.ask(question, read, default)
-        if not given:
-            arguments.until = answer or questions.ask(f"{arguments.state} until", end, _DEFAULT)
-    while not arguments.reason:
-        arguments.reason = questions.ask("Why (all can read it)", str)
-    return True
+def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tuple[Change, Urgency]:
+    name, confirm = arguments.end, ""
+    if not name:
+        name, arguments.cluster = _running(arguments.policy, now, asks=asks)
+        confirm = f"Remove {name} from {arguments.policy}" if asks else ""
+    places = overrides.holders(inputs.policy(arguments.policy), name)
+    if arguments.cluster is None and len(places) == 1:
+        [arguments.cluster] = places
+    arguments.reason = arguments.reason or f"End override {name}"
+    change = partial(overrides.ended, name=name, places=[arguments.cluster])
+    return change, Urgency(name, confirm=confirm)
 
 
-def _request(arguments: argparse.Namespace, name: str) -> OverrideRequest:
-    """Return the override that was asked for; refuses one without an end or a reason."""
+def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tuple[Change, Urgency]:
+    policy = inputs.policy(arguments.policy)
+    confirm = ""
+    if asks and not (arguments.state and arguments.reason and _given(arguments)):
+        _ask(arguments, policy, now)
+        confirm = f"Write this to {arguments.policy}"
+    given = _given(arguments)
     # Without an end, an override would be a policy that nobody decided on.
-    if arguments.length is None and arguments.until is None:
+    if given is None:
         raise UsageError("an override needs an end: give --for 2h, or --until MOMENT")
     if not arguments.reason:
         raise UsageError("an override needs a reason: give --reason TEXT")
-    return OverrideRequest(
+    # Named here, so that it can be said under which name it is ended.
+    name = arguments.name or overrides.default_name(arguments.state, now)
+    request = OverrideRequest(
         state=arguments.state,
         reason=arguments.reason,
         length=arguments.length,
@@ -178,9 +144,50 @@ def _request(arguments: argparse.Namespace, name: str) -> OverrideRequest:
         name=name,
         cluster=arguments.cluster,
     )
+    zone = overrides.zone_of_ends(policy, request.cluster)
+    when = coming(_end(given, now, zone), zone, overrides.minute(now))
+    heading = escape.lines([f"{request.state} until {when}: {request.reason}"])
+    return partial(overrides.made, request=request, at=now), Urgency(name, heading, confirm)
 
 
-def _end(given: str | timedelta, now: datetime, zone: ZoneInfo) -> datetime:
+def _given(arguments: argparse.Namespace) -> timedelta | str | None:
+    """Return the end that was given."""
+    found: timedelta | str | None = arguments.length or arguments.until
+    return found
+
+
+def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> None:
+    """Ask for what is missing of an override."""
+    clusters = clusters_of(policy)
+    if arguments.cluster is None and clusters:
+        chosen = questions.choose("Where", [_ALL, *clusters])
+        arguments.cluster = None if chosen == _ALL else chosen
+    zone = overrides.zone_of_ends(policy, arguments.cluster)
+
+    def end(answer: str) -> str:
+        _end(answer, now, zone)
+        return answer
+
+    def state(answer: str) -> str:
+        # `open for 2h` says both.
+        word, _, rest = answer.partition(" ")
+        wanted = "answer `open` or `closed`"
+        if word.lower() not in overrides.STATES:
+            raise InputError(f"{answer!r}: {wanted}")
+        if rest and _given(arguments):
+            raise InputError(f"{rest!r}: --for or --until says that already: {wanted}")
+        arguments.until = end(rest) if rest else arguments.until
+        return word.lower()
+
+    arguments.state = arguments.state or questions.ask("Open or closed", state, "open")
+    if not _given(arguments):
+        how = f"{arguments.state.capitalize()} for how long, or until when"
+        arguments.until = questions.ask(f"{how} (18:00, Mon 06:00 {zone.key})", end, _DEFAULT)
+    while not arguments.reason:
+        arguments.reason = questions.ask("Why (all can read it)", str)
+
+
+def _end(given: timedelta | str, now: datetime, zone: ZoneInfo) -> datetime:
     """Return when an override ends; raises InputError for no moment, and for one that is over."""
     if isinstance(given, timedelta):
         return overrides.until(now, given)
@@ -221,12 +228,6 @@ def _running(policy: str, now: datetime, *, asks: bool) -> tuple[str, str | None
     return live[0]
 
 
-def _only_place(policy: str, name: str) -> str | None:
-    """Return the cluster where alone a policy has an override; None where that is not so."""
-    places = overrides.holders(inputs.policy(policy), name)
-    return places[0] if len(places) == 1 else None
-
-
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     # A program expects the list of one policy.
     if arguments.policy is None and arguments.output == "text":
@@ -236,36 +237,31 @@ def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     if arguments.output == "json":
         output.show_json([each.record() for each in found])
     else:
-        output.show_words("".join(_lines(found)))
+        output.show_words(escape.lines(_lines(found)))
     return ExitCode.FINE
 
 
 def _list_all(now: datetime) -> ExitCode:
     """List the overrides of every policy of the repository, under its name."""
-    tree = policies.here()
-    every = [] if tree is None else list(policies.every(tree))
-    if not every:
-        policies.file(None)
     failed = False
-    for each in every:
+    for each in policies.around():
         try:
             lines = _lines(overrides.listed(each.config, now))
         except InputError as error:
             output.log(f"{each.file}: {error}")
             failed = True
             continue
-        shown = "".join(f"  {line}" for line in lines)
-        output.show_words(f"{escape.line(f'{each.title} ({each.file})')}\n{shown}")
+        output.show_words(escape.lines([each, *(f"  {line}" for line in lines)]))
     return ExitCode.of(failed=failed)
 
 
 def _lines(found: Sequence[ListedOverride]) -> Iterator[str]:
     """Yield a line for each override, or one that says that there is none."""
     if not found:
-        yield "no overrides\n"
+        yield "no overrides"
     for each in found:
         parts = (each.name, each.place, each.state, each.phase, _span(each), each.reason)
-        yield escape.line("  ".join(parts)) + "\n"
+        yield "  ".join(parts)
 
 
 def _span(each: ListedOverride) -> str:

@@ -53,5 +53,5 @@ def run(_arguments: argparse.Namespace) -> ExitCode | None:
 
 
 def _show(lines: Sequence[str]) -> None:
-    page = "".join(f"{escape.line(line)}\n" for line in lines)
+    page = escape.lines(lines)
     output.show_painted(wrapped(page, output.width()), color.paint_states)

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -117,10 +118,12 @@ def at(moment: date | str, zone: ZoneInfo) -> datetime:
     return wallclock.instant(datetime.combine(moment, time()), zone)
 
 
-def known(history: History, begins: datetime, ends: datetime) -> datetime:
+def known(
+    history: History, begins: datetime, ends: datetime, say: Callable[[str], object] = output.log
+) -> datetime:
     """Return from when on a period is known: where a shallow clone lacks a part, from its end on.
 
-    Says so. Raises InputError where nothing of the period is known.
+    Then `say` is told. Raises InputError where nothing of the period is known.
     """
     first = history.commits[-1]
     cut = instant(first.committed)
@@ -129,7 +132,7 @@ def known(history: History, begins: datetime, ends: datetime) -> datetime:
     missing = f"{history.directory}: the clone is shallow, and the history before {first.name[:12]}"
     if cut is None or cut >= ends:
         raise InputError(f"{missing}, so all of this period, is missing: run git fetch --unshallow")
-    output.log(
+    say(
         f"{missing} is missing, so what was before {cut:%Y-%m-%d %H:%M}Z is unknown and left out: "
         "run git fetch --unshallow"
     )

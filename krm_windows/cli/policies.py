@@ -18,6 +18,7 @@ from krm_windows.system.checkout import Checkout
 
 # So many policies are listed where none, or none of them alone, was named.
 _FEW = 20
+_NONE = "give the file of a policy: no repository around this directory has one"
 Choose = Callable[[Sequence[str]], str]
 """Returns one of some names."""
 
@@ -50,9 +51,9 @@ class StoredPolicy:
         return f"{self.title} ({self.file})"
 
 
-def here() -> Checkout | None:
-    """Return the repository around the working directory, None where there is none."""
-    top = tops.top(Path(os.path.realpath(".")))
+def here(directory: str = ".") -> Checkout | None:
+    """Return the repository around a directory, None where there is none."""
+    top = tops.top(Path(os.path.realpath(directory)))
     return None if top is None else Checkout.at(top)
 
 
@@ -71,6 +72,15 @@ def every(tree: Checkout) -> Iterator[StoredPolicy]:
             for item in items:
                 if item.kind == KIND and item.api_version == API_VERSION:
                     yield StoredPolicy(path, file, item)
+
+
+def around(directory: str = ".") -> list[StoredPolicy]:
+    """Return all policies of the repository around a directory; raises UsageError for none."""
+    tree = here(directory)
+    found = [] if tree is None else list(every(tree))
+    if not found:
+        raise UsageError(_NONE)
+    return found
 
 
 def file(
@@ -102,7 +112,7 @@ def file(
             names = {str(each): each.file for each in found}
         return names[choose(list(names))]
     of = f"several policies are called {given}" if given else "several policies are here"
-    raise UsageError(f"{of}: give one of {_listed(found)}")
+    raise UsageError(f"{of}: give one of {listed(found)}")
 
 
 def on_cluster(given: str | None, cluster: str | None) -> str:
@@ -113,7 +123,7 @@ def on_cluster(given: str | None, cluster: str | None) -> str:
 def _unknown(given: str | None, known: Sequence[StoredPolicy], *, in_repository: bool) -> str:
     """Return what was given where that may be a path; raises InputError for a name of nothing."""
     if given is None:
-        raise UsageError("give the file of a policy: no repository around this directory has one")
+        raise UsageError(_NONE)
     if Path(given).is_dir():
         return given
     # A word alone is meant as a name.
@@ -125,9 +135,10 @@ def _unknown(given: str | None, known: Sequence[StoredPolicy], *, in_repository:
     if not known:
         return given
     meant = closest(given, list(chain.from_iterable(each.names for each in known)))
-    hint = f"did you mean {meant}?" if meant else f"there are {_listed(known)}"
+    hint = f"did you mean {meant}?" if meant else f"there are {listed(known)}"
     raise InputError(f"{given}: no such file, and no policy here is called so; {hint}")
 
 
-def _listed(every: Sequence[StoredPolicy]) -> str:
+def listed(every: Sequence[StoredPolicy]) -> str:
+    """Name some policies in a line."""
     return some(list(map(str, every)), _FEW)

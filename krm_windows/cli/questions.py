@@ -44,6 +44,8 @@ def choose(question: str, names: Sequence[str], default: str = "1") -> str:
         question, default = f"{question} ({line})", listed.get(default, "")
     else:
         output.log_list(f"{number:>3}  {name}" for number, name in listed.items())
+        if more := len(names) - len(listed):
+            output.log_list([f"     and {more} more: type a name, or a part of it"])
 
     def read(answer: str) -> str:
         wanted = listed.get(answer, answer)

@@ -76,7 +76,7 @@ def _key(ref: ResourceRef | None) -> tuple[str, ...]:
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
     # Sorted, so that the output of two runs can be compared.
-    output.log_results(shown(sort(results), strict=strict))
+    output.log_list(shown(sort(results), strict=strict))
     return ExitCode.of(failed=fails(results, strict=strict))
 
 

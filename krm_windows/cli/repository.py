@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from posixpath import dirname
+from posixpath import commonpath, dirname
 
 from krm_windows import rules
 from krm_windows.checks import repository
@@ -119,18 +119,15 @@ def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding
     if pattern is not None:
         return
     for directory, file in found.unlisted.items():
-        if not any(_overlap(directory, cluster.root) for cluster in found.clusters):
+        pairs = ((directory, cluster.root) for cluster in found.clusters)
+        # One may be in the other.
+        if not any(commonpath(pair) in pair for pair in pairs):
             message = (
                 f"Flux seems to apply {directory} to a cluster that was not found, so it was not "
                 "checked: if it is a cluster's directory, check it with `--clusters "
                 f"{shlex.quote(directory)}`"
             )
             yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
-
-
-def _overlap(directory: str, other: str) -> bool:
-    """Whether one of two directories is in the other, or both are one."""
-    return f"{directory}/".startswith(f"{other}/") or f"{other}/".startswith(f"{directory}/")
 
 
 def survey_of(

@@ -65,9 +65,8 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
         )
     else:
         output.show_words(sentences.state(timetable, decision, written.stage(arguments.policy)))
-        for line in stages.rendered(rendered):
-            output.show_words(f"{escape.line(line)}\n")
-        output.show_words(f"{stages.NOT_ASKED} (krm-windows status asks it)\n")
+        asking = f"{stages.NOT_ASKED} (krm-windows status asks it)"
+        output.show_words(escape.lines([*stages.rendered(rendered), asking]))
     # `if krm-windows state --exit-code policy.yaml; then …` in a pipeline.
     if arguments.exit_code and not decision.open:
         return ExitCode.CLOSED

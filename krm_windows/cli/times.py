@@ -2,21 +2,18 @@
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import TypeVar
+from datetime import UTC, date, datetime, tzinfo
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from krm_windows.plan.clocks import Today
-from krm_windows.policy import moments
-from krm_windows.policy.findings import RefusedError
 from krm_windows.preview import parameters
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.parameters import AskedError
 from krm_windows.schedule import wallclock
 
+_P = ParamSpec("_P")
 _Read = TypeVar("_Read")
-
-# Ten years, leap days included.
-_MOST_DAYS = 3660
 
 
 def options(parser: argparse.ArgumentParser, *, days: int) -> None:
@@ -57,35 +54,28 @@ def instant(moment: datetime | None, zone: tzinfo, otherwise: datetime) -> datet
     return otherwise if moment is None else wallclock.utc(moment, zone)
 
 
-def day_or_moment(text: str) -> date | datetime:
-    """Read `2026-12-20`, `2026-12-20T09:00` or `2026-12-20T09:00+01:00`."""
-    return _typed(lambda: parameters.day_or_moment(text))
+def _type(read: Callable[_P, _Read]) -> Callable[_P, _Read]:
+    """Return what reads an argument; what is wrong with it is said as argparse has it."""
+
+    def typed(*given: _P.args, **named: _P.kwargs) -> _Read:
+        try:
+            return read(*given, **named)
+        except AskedError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return typed
 
 
-def moment(text: str) -> datetime:
-    """Read a time; one without an offset is naive, and meant in the zone of the policy."""
-    return _typed(lambda: parameters.moment(text))
-
-
-def count(text: str, what: str, most: int | None = None) -> int:
-    """Read a number from 1 on, `most` at most; `what` says of what."""
-    return _typed(lambda: parameters.count(text, what, most))
-
-
-def number_of_days(text: str) -> int:
-    """Read a number of days, ten years at most."""
-    return count(text, "days", _MOST_DAYS)
-
-
-def length(text: str) -> timedelta:
-    """Read a duration such as `2h`, which must be longer than nothing."""
-    try:
-        found = moments.duration(text)
-    except RefusedError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if not found:
-        raise argparse.ArgumentTypeError("must be longer than zero")
-    return found
+day_or_moment = _type(parameters.day_or_moment)
+"""Reads `2026-12-20`, `2026-12-20T09:00` or `2026-12-20T09:00+01:00`."""
+moment = _type(parameters.moment)
+"""Reads a time; one without an offset is naive, and meant in the zone of the policy."""
+count = _type(parameters.count)
+"""Reads a number from 1 on, `most` at most; `what` says of what."""
+length = _type(parameters.length)
+"""Reads a duration such as `2h`, which must be longer than nothing."""
+number_of_days = partial(count, what="days", most=3660)
+"""Reads a number of days: ten years at most, leap days included."""
 
 
 def any_day(text: str) -> date:
@@ -98,15 +88,7 @@ def any_day(text: str) -> date:
         ) from None
 
 
+@_type
 def day(text: str) -> date:
     """Read a date in the years that can be asked for."""
-    found = any_day(text)
-    return _typed(lambda: parameters.possible(found, text))
-
-
-def _typed(read: Callable[[], _Read]) -> _Read:
-    """Read an argument; what is wrong with it is said as argparse has it."""
-    try:
-        return read()
-    except AskedError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    return parameters.possible(any_day(text), text)

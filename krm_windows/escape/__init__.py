@@ -9,7 +9,7 @@ Whoever writes for a medium takes the function of that medium; what a command pr
 
 from krm_windows.escape.characters import Escaped, visible
 from krm_windows.escape.records import json_line, json_page, json_text
-from krm_windows.escape.terminal import cut, line, page, word
+from krm_windows.escape.terminal import cut, line, lines, page, word
 
 __all__ = [
     "Escaped",
@@ -18,6 +18,7 @@ __all__ = [
     "json_page",
     "json_text",
     "line",
+    "lines",
     "page",
     "visible",
     "word",

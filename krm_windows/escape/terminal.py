@@ -1,6 +1,7 @@
 """Plain text: what a terminal shows, and what the log of a CI system keeps and partly obeys."""
 
 import re
+from collections.abc import Iterable
 
 from krm_windows.escape.characters import code, visible
 
@@ -32,6 +33,11 @@ def line(text: str) -> str:
     A very long one is cut, and says by how much.
     """
     return page(word(_cut(text.rstrip("\n"))))
+
+
+def lines(texts: Iterable[object]) -> str:
+    """Return a page with a line for each text."""
+    return "".join(f"{line(str(each))}\n" for each in texts)
 
 
 def cut(shown: str, width: int) -> str:

@@ -1,11 +1,12 @@
 """What was open when: the timetables of all versions of a policy, one after the other."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from krm_windows.checks.facts import end_of
 from krm_windows.history.revisions import Request, Revision, VersionState
 from krm_windows.preview import exceptions
 from krm_windows.schedule.timeline import timeline
@@ -48,7 +49,7 @@ class Override:
     """An override as versions of the policy had it, from the one that made it.
 
     `ended` is the version that changed it or took it out. `spans` are the UTC intervals in which it
-    was in force.
+    was in force. `cluster` is where alone it held, None if that is wherever the account is about.
     """
 
     rule: Rule
@@ -56,6 +57,16 @@ class Override:
     made: Revision
     ended: Revision | None
     spans: tuple[tuple[datetime, datetime], ...]
+    cluster: str | None = None
+
+    @property
+    def ending(self) -> str:
+        """What the version that `ended` it did."""
+        if self.ended is None:
+            return ""
+        if self.made.timetable and end_of(self.made.timetable, self.rule) <= self.ended.at:
+            return "cleaned up"
+        return "changed" if self.rule.key in self.ended.requests else "ended"
 
 
 @dataclass(frozen=True)
@@ -126,9 +137,10 @@ def account(
     for stretch in stretches:
         if stretch.revision is not None and stretch.timetable is not None:
             # The evaluator, asked about this time alone.
+            apart = frozenset(rule.name for rule in stretch.timetable.overrides)
             openings += (
                 Opening(each.begins, each.ends, each.rules, stretch.revision)
-                for each in timeline(stretch.timetable, stretch.begins, stretch.ends)
+                for each in timeline(stretch.timetable, stretch.begins, stretch.ends, apart=apart)
                 if each.open
             )
     # In force since before the beginning, one is the first version of this time.
@@ -142,7 +154,28 @@ def account(
         revisions=(*first, *(each for each in revisions if begins < each.at < ends)),
         stretches=stretches,
         openings=tuple(openings),
-        overrides=tuple(_overrides(revisions, begins, ends)),
+        overrides=_in_order(_overrides(revisions, begins, ends)),
+    )
+
+
+def with_own(of: Account, clusters: Mapping[str, Sequence[Revision]]) -> Account:
+    """Return an account that lists the overrides of some clusters, too, by their versions."""
+    found = list(of.overrides)
+    # A cluster has those of all clusters as well.
+    general = [(each.rule, each.request) for each in found]
+    for cluster, revisions in clusters.items():
+        found += (
+            replace(each, cluster=cluster)
+            for each in _overrides(revisions, of.begins, of.ends)
+            if (each.rule, each.request) not in general
+        )
+    return replace(of, overrides=_in_order(found))
+
+
+def _in_order(overrides: Iterable[Override]) -> tuple[Override, ...]:
+    # Of one version by name, so that the output is the same each time.
+    return tuple(
+        sorted(overrides, key=lambda each: (each.made.at, each.rule.key, each.cluster or ""))
     )
 
 
@@ -185,20 +218,16 @@ def _overrides(
     begins: datetime,
     ends: datetime,
 ) -> Iterator[Override]:
-    """Yield every override that a version had in an interval, in the order of its making."""
+    """Yield every override that a version had in an interval."""
     # By all that it says: one that is changed has ended, and another one began.
     standing: dict[_Said, Revision] = {}
     found: list[tuple[_Said, Revision, Revision | None]] = []
     for revision, now in effective(revisions):
-        held = list(_said(now))
-        gone = [each for each in standing if each not in held]
-        found += [(each, standing.pop(each), revision) for each in gone]
-        for each in held:
-            # Made by the first of the versions that have it one after the other.
-            standing.setdefault(each, revision)
+        held = dict.fromkeys(_said(now), revision)
+        found += [(each, standing[each], revision) for each in standing if each not in held]
+        # Made by the first of the versions that have it one after the other.
+        standing = {each: standing.get(each, revision) for each in held}
     found += [(each, made, None) for each, made in standing.items()]
-    # Of one version by name, so that the output is the same each time.
-    found.sort(key=lambda entry: (entry[1].at, entry[0][0].key))
     for (rule, request), made, ended in found:
         # In this time, and only while a version had it.
         first = max(made.at, begins)

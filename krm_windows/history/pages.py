@@ -23,9 +23,13 @@ def account(of: Account) -> str:
     )
 
 
-def account_as_text(of: Account, width: int) -> str:
-    """Return an account; only rules and what people have written make a line wider."""
+def account_as_text(of: Account, width: int, *, brief: bool) -> str:
+    """Return an account; only rules and what people have written make a line wider.
+
+    A `brief` one says what people did in this time, and not which hours were open.
+    """
     values = {"account": of, "width": width, "words": account_text, "stages": stages}
+    values["brief"] = brief
     return text("account.txt", _HERE, **values)
 
 

@@ -76,6 +76,8 @@ def _stretch(each: Stretch, zone: tzinfo) -> Record:
 def _override(each: Override, zone: tzinfo) -> Record:
     return {
         "name": each.rule.key,
+        # Null where it is no cluster's alone.
+        "cluster": each.cluster,
         "state": each.rule.state,
         "reason": each.rule.reason,
         # Null where the override does not say it.

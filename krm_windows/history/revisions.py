@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from hashlib import sha256
+from itertools import chain
 
 from krm_windows.krm import InputError, opened
 from krm_windows.policy.load import Loaded
@@ -155,12 +156,24 @@ class Versions:
 
     def clusters(self) -> list[str]:
         """Return all clusters that they name: the newest version's first, in its order."""
-        found: dict[str, None] = {}
+        return list(dict.fromkeys(chain.from_iterable(map(_Policy.clusters, self._policies()))))
+
+    def excepted(self) -> list[str]:
+        """Return the clusters that any version has overrides of their own for."""
+        every = (each.loaded.source.patches.items() for each in self._policies())
+        # What is not a map is wrong: nothing is rendered of it.
+        own = (
+            name
+            for name, patch in chain.from_iterable(every)
+            if isinstance(patch, dict) and "overrides" in patch
+        )
+        return list(dict.fromkeys(own))
+
+    def _policies(self) -> Iterator[_Policy]:
         for each in reversed(self._touched):
             policy = self._read.get(each.blob or "")
             if isinstance(policy, _Policy):
-                found.update(dict.fromkeys(policy.clusters()))
-        return list(found)
+                yield policy
 
     def revisions(self, cluster: str | None) -> Iterator[Revision]:
         """Yield what they are for a cluster.

@@ -1,8 +1,11 @@
 """What may be asked for: dates, instants and numbers, as callers write them."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
+
+from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.moments import duration
 
 _FIRST_YEAR = 1970  # clocks of before were set in other ways
 YEARS = range(_FIRST_YEAR, 3000)
@@ -64,6 +67,17 @@ def count(text: str, what: str, most: int | None = None) -> int:
         limits = f"from 1 to {most}" if most is not None else "from 1 on"
         raise AskedError(f"must be a number of {what} {limits}, got {text!r}")
     return int(text)
+
+
+def length(text: object) -> timedelta:
+    """Read a duration such as `2h`, which must be longer than nothing."""
+    try:
+        found = duration(str(text))
+    except RefusedError as error:
+        raise AskedError(str(error)) from None
+    if not found:
+        raise AskedError("must be longer than zero")
+    return found
 
 
 def possible(day: _Day, text: str) -> _Day:

@@ -62,7 +62,7 @@ def turns(every: Iterable[tuple[Timetable, Timetable, Decision, Decision]]) -> s
         lines.append(f"once applied, {on(policy, list(chain(*without.values())))} {holds}")
         lines += _apart("without this change", without)
     lines += _apart("targets", gated)
-    return "".join(f"{escape.line(line)}\n" for line in lines)
+    return escape.lines(lines)
 
 
 def _apart(what: str, said: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -81,7 +81,7 @@ def brief(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
         why = f", {because(timetable, now.rules)}" if stays else ""
         groups.setdefault((holds, why), []).extend(filter(None, [timetable.cluster]))
     lines = (f"{on(holds, names)}{why}" for (holds, why), names in groups.items())
-    return "".join(f"{escape.line(line)}\n" for line in lines)
+    return escape.lines(lines)
 
 
 def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:

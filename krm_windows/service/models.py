@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 
 from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.policy import moments
-from krm_windows.policy.findings import RefusedError
+from krm_windows.preview import parameters
 
 
 def _without_defaults(schema: dict[str, Any]) -> None:
@@ -339,19 +339,9 @@ class Health(_Closed):
     remote: Literal["NotTried", "Reached", "Unreachable"] = _ABSENT
 
 
-def _length(text: object) -> timedelta:
-    try:
-        found = moments.duration(str(text))
-    except RefusedError as error:
-        raise ValueError(str(error)) from None
-    if not found:
-        raise ValueError("must be longer than zero")
-    return found
-
-
 _Length = Annotated[
     timedelta,
-    PlainValidator(_length),
+    PlainValidator(parameters.length),
     WithJsonSchema({"type": "string", "examples": ["2h"]}),
 ]
 

@@ -41,7 +41,7 @@ def by_hand(top: Path, paths: Iterable[str], message: str) -> str:
     listed = [os.path.relpath(top / path) for path in paths]
     commit = ("git", "commit", "-m", message, "--", *listed)
     calls = [shlex.join(("git", "add", "--", *listed)), shlex.join(commit), "git push"]
-    return "".join(f"  {escape.line(call)}\n" for call in calls)
+    return escape.lines(f"  {call}" for call in calls)
 
 
 def _git(top: Path, *arguments: str, listed: Collection[str] = ()) -> str:

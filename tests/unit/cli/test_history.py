@@ -160,6 +160,7 @@ def test_every_override_with_reason_and_author(past: Past, history: History) -> 
     assert override.pop("ended")["author"] == "Cy <cy@example.com>"
     assert override == {
         "name": "cve",
+        "cluster": None,
         "state": "Open",
         "reason": "CVE-1",
         "requestedBy": "Di",
@@ -172,6 +173,38 @@ def test_every_override_with_reason_and_author(past: Past, history: History) -> 
         assert words in history()
     for form in ("text", "html"):
         assert "requested by Di, see SEC-2" in history("-o", form)
+
+
+def test_who_opened_what_in_a_repository(past: Past, run: Run) -> None:
+    """Whoever asks it knows neither policy nor cluster; a row has no other rule's time."""
+    ends = "{starts: '2026-01-16T10:00', ends: '2026-01-16T12:00', state: Open, reason: r}"
+    east = spec(clusters=f"{{east: {{overrides: {{fix: {ends}}}}}, west: {{}}}}", overrides=CVE)
+    changed = east.replace("reason: r", "reason: better")
+    week = ("--repo", "repository", "--from", "2026-01-13", "--until", "2026-02-02")
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE, "b.yaml": OFFICE.replace("week", "other")})
+    past.commit("2026-01-15T09:00Z", {PATH: east}, who="Bo")
+    past.commit("2026-01-15T09:30Z", {PATH: changed}, who="Cy")
+    past.commit("2026-01-18T09:00Z", {PATH: OFFICE}, who="Di")
+    code, shown, _ = run("history", *week)
+    for said in (
+        "flux-system/week\n",
+        "  cve: Open, CVE-1\n    made Thu 2026-01-15 10:00 by Bo <bo@example.com>",
+        "  fix on east: Open, r\n",
+        "    changed Thu 2026-01-15 10:30 by Cy <cy@example.com>",
+        "  fix on east: Open, better\n",
+        "    cleaned up Sun 2026-01-18 10:00 by Di <di@example.com>",
+        "flux-system/other\n",
+        "no overrides",
+    ):
+        assert said in shown, shown
+    assert (code, "opened " in shown, shown.count("cve: ")) == (0, False, 1)
+    found = json.loads(run("history", PATH, *week, "-o", "json").out)
+    assert [each["cluster"] for each in found["overrides"]] == [None, "east", "east"]
+    rows = [(each["opens"][8:16], each["rules"]) for each in found["open"]]
+    assert ("16T10:00", ["overrides.cve"]) in rows
+    assert run("history", *week, "--cluster", "east").out.count("flux-system/") == 1
+    past.commit("2026-01-19T09:00Z", {"c.yaml": OFFICE.replace("Mon 08:00", "Someday")})
+    assert run("history", *week).code == 1
 
 
 def test_clocks_that_go_backwards(past: Past, history: History) -> None:

@@ -89,8 +89,8 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "'3' is none of these: give a number, or a part of one name alone",
         "'th' is 2 of these: give a number",
         "'soon' is no end: give one such as 2h, 18:00",
-        "'3h': begin with `open` or `closed`",
-        "Open or closed until (2h or Mon 06:00 Europe/Berlin) [open 2h]: ",
+        "'3h': answer `open` or `closed`",
+        "Open or closed [open]: ",
         " open on north",
         "Write this to windows/plants.yaml, y or n [n]: y\n",
         "windows/plants.yaml: written\n",
@@ -108,9 +108,27 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert at_terminal(["override", "web", "--end"])[0] == 1
     # What keeps closed what is to be opened is said before it is written.
     assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
-    _, shown = at_terminal(["override", "web"], "open\n", "1h\n", "fix\n", "n\n")
-    assert re.search(r"open until \[2h\]: 1h\n.*open until .*, in 1 h: fix\n", shown, re.DOTALL)
+    _, shown = at_terminal(["override", "web"], "\n", "1h\n", "fix\n", "n\n")
+    question = "Open for how long, or until when (18:00, Mon 06:00 Europe/Berlin) [2h]: 1h\n"
+    assert question in shown
+    assert re.search(r"open until .*, in 1 h: fix\n", shown)
     assert "  stays closed, by the override (r)\nWrite" in shown
+
+
+def test_what_was_given_is_asked_no_more(repository: Path) -> None:
+    """Nor is another end taken and left out; of a fleet it is said that more can be typed."""
+    fleet = ", ".join(f"site-{number:04}: {{}}" for number in range(1, 1001))
+    more = f"  clusters: {{{fleet}}}\n"
+    (repository / "windows/plants.yaml").write_text(POLICY.replace("NAME", "plants") + more)
+    answers = ("site-0999\n", "open 3h\n", "open\n", "fix\n", "n\n")
+    _, shown = at_terminal(["override", "plants", "--for", "2h"], *answers)
+    for said in (
+        " 20  site-0019\n     and 981 more: type a name, or a part of it\n",
+        "'3h': --for or --until says that already: answer `open` or `closed`\n",
+        ", in 2 h: fix\n",
+        "s open on site-0999",
+    ):
+        assert said in shown, shown
 
 
 @pytest.mark.parametrize(
@@ -188,7 +206,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
         (["state", "--cluster", "north"], 0, "flux-system/plants on north should be"),
         (["state", "--cluster", "nort"], 2, "several policies are here"),
-        (["history"], 2, "several policies are here: give one of flux-system/plants (w"),
+        (["history", "-o", "json"], 2, "several policies are here: give one of flux-system/pl"),
         (["explain", "plants", "--cluster", "nort"], 1, 'did you mean "north"?'),
         (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
         (["open"], 2, "krm-windows override open"),
