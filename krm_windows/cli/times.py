@@ -2,11 +2,16 @@
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, date, datetime, tzinfo
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from krm_windows.plan.clocks import Today
+from krm_windows.edit import overrides
+from krm_windows.plan.clocks import Day, Today
+from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.moments import Role
 from krm_windows.preview import parameters
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.parameters import AskedError
@@ -21,9 +26,10 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
     parser.add_argument(
         "--from",
         dest="start",
-        type=day_or_moment,
+        type=first_day,
         metavar="DATE|TIME",
-        help="the first day, or an instant; after an instant, a day is 24 hours (default: today)",
+        help="the first day (also tomorrow, or Monday), or an instant; after an instant, a day is "
+        "24 hours (default: today)",
     )
     parser.add_argument(
         "--days",
@@ -76,6 +82,31 @@ length = _type(parameters.length)
 """Reads a duration such as `2h`, which must be longer than nothing."""
 number_of_days = partial(count, what="days", most=3660)
 """Reads a number of days: ten years at most, leap days included."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenDay(Today):
+    """A day in words: `tomorrow`, or the first `Monday` from today on."""
+
+    words: str
+
+    def on(self, zone: tzinfo) -> date:
+        """Return that day on the clocks of a zone; raises RefusedError where it is none."""
+        today = datetime.combine(Today(self.at).on(zone), time(), zone)
+        before = today - timedelta(minutes=1)
+        found = overrides.moment(f"{self.words} 00:00", before, zone, Role.BEGIN, self.at)
+        return found.astimezone(zone).date()
+
+
+def first_day(text: str) -> Day:
+    """Read `Monday`, or what `day_or_moment` does."""
+    spoken = SpokenDay(now(), text)
+    # Of more words `last Monday` would be that of a month.
+    with suppress(RefusedError):
+        if text.isalpha():
+            spoken.on(UTC)
+            return spoken
+    return day_or_moment(text)
 
 
 def any_day(text: str) -> date:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
@@ -191,7 +191,7 @@ def _read(
 def moment(
     text: str,
     at: datetime,
-    zone: ZoneInfo,
+    zone: tzinfo,
     role: Role = Role.END,
     today: datetime | None = None,
 ) -> datetime:
@@ -237,7 +237,7 @@ def past(words: str, now: datetime, zone: ZoneInfo) -> datetime:
     return moment(f"{day} {clock or '00:00'}", since, zone, Role.BEGIN)
 
 
-def _next(clock: time, begins: datetime, zone: ZoneInfo) -> datetime:
+def _next(clock: time, begins: datetime, zone: tzinfo) -> datetime:
     """Return the first instant after another one at which clocks of a zone show a time of day."""
     today = Today(begins).on(zone)
     # A time may be left out today, and the second of two times may be the first to come.
@@ -246,7 +246,7 @@ def _next(clock: time, begins: datetime, zone: ZoneInfo) -> datetime:
     return next(at for at in found if at > begins)
 
 
-def _shown_at(moment: datetime, begins: datetime, zone: ZoneInfo) -> datetime:
+def _shown_at(moment: datetime, begins: datetime, zone: tzinfo) -> datetime:
     """Return the instant at which clocks of a zone show a moment.
 
     Of a moment that they show twice it is the second one where the first is over.

@@ -10,13 +10,15 @@ import yaml
 from calls import POLICY, spec
 from committed import put_under_git
 
-from krm_windows.cli import inputs, main
+from krm_windows.cli import inputs, main, times
 from krm_windows.preview import text
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.schedule import zones
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+
+Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -41,6 +43,19 @@ def fleet(tmp_path: Path) -> str:
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
     assert main(arguments) == code
     return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [("Monday", "30"), ("sun", "06"), ("tomorrow", "01"), ("noday", None)],
+)
+def test_from_a_day_in_words(
+    words: str, first: str | None, policy: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """On the policy's clock: in Berlin it is Monday already, and that is today."""
+    monkeypatch.setattr(times, "now", lambda: datetime.fromisoformat("2026-11-29T23:30Z"))
+    shown = printed(capsys, "calendar", policy, "--from", words, code=0 if first else 2)
+    assert shown.partition(", 2026-")[2][3:5] == (first or "")
 
 
 def test_one_policy_is_one_object(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
