@@ -95,6 +95,7 @@ def run(
         # A target that is given up may be that of a policy beside it.
         around = ExistingOutput(path, resources=lambda _: items)
         old = inputs.policy(arguments.policy)
+        arguments.reason = arguments.reason or f"Change {old.namespace}/{old.name}"
         new = _changed(old, change, arguments.policy)
         view = View(at, _period(arguments, at), urgent)
         proposal = propose(old, new, around.resources, view, around.gated)
@@ -115,14 +116,14 @@ def run(
         written = WriteOutcome()
         if not (failed or arguments.dry_run):
             written = _write(file, top, outputs, proposal, urgent=urgent)
-            written = _committed(written, arguments, proposal)
+            written = _committed(written, arguments)
     output.log_list(written.problems)
     if is_text:
         rendered_to = [each.directory for each in outputs]
         lines = _outcome(arguments, proposal, written, rendered_to, brief=asks)
-        output.show_words(escape.lines(lines))
+        output.show_lines(lines)
         # As they are: a command that is broken between words is another one.
-        output.show(_commands(written, _message(arguments, proposal)))
+        output.show(_commands(written, arguments.reason))
     else:
         more = {"override": made.override, "summary": said or None}
         record = _record(arguments, proposal, written, sort([*found, *written.problems]))
@@ -225,9 +226,7 @@ def _write(
     return WriteOutcome(tuple(paths), renewals=renewals, top=top)
 
 
-def _committed(
-    written: WriteOutcome, arguments: argparse.Namespace, proposal: Proposal
-) -> WriteOutcome:
+def _committed(written: WriteOutcome, arguments: argparse.Namespace) -> WriteOutcome:
     """Commit what was written; raises WorkspaceError where that is nothing, or Git refuses.
 
     Where it could not be rendered, nothing was written.
@@ -237,14 +236,10 @@ def _committed(
     if not written.paths:
         raise WorkspaceError(f"{arguments.policy}: nothing was written, so nothing is committed")
     try:
-        commit = commits.commit(written.top, written.paths, _message(arguments, proposal))
+        commit = commits.commit(written.top, written.paths, arguments.reason)
         return replace(written, commit=commit)
     except WorkspaceError as error:
         raise WorkspaceError(f"{arguments.policy}: written, but not committed: {error}") from error
-
-
-def _message(arguments: argparse.Namespace, proposal: Proposal) -> str:
-    return arguments.reason or f"Change {proposal.new.namespace}/{proposal.new.name}"
 
 
 def _commands(written: WriteOutcome, message: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from json import JSONDecodeError
 
 from krm_windows import inventory
@@ -135,6 +136,9 @@ class PolicyInCluster:
         """Ask for what is not among a policy's own objects; a file has said all it has."""
         if self.arguments.filename:
             return []
+        return self._ask(query)
+
+    def _ask(self, query: Query) -> list[LiveObject]:
         return _read(_KUBECTL, self._kubectl.get(query))
 
     @property
@@ -171,17 +175,14 @@ class PolicyInCluster:
     def _willing(self, query: Query) -> list[LiveObject] | None:
         """Ask for what is not needed: who may not read it is shown the rest."""
         try:
-            return _read(_KUBECTL, self._kubectl.get(query))
+            return self._ask(query)
         except WorkspaceError:
             return None
 
     def _objects(self, policy: WindowPolicy) -> list[LiveObject]:
         name = self.arguments.filename
         if not name:
-            found: list[LiveObject] = []
-            for query in queries(policy):
-                found += _read(_KUBECTL, self._kubectl.get(query))
-            return found
+            return list(chain.from_iterable(map(self._ask, queries(policy))))
         content = inputs.content(name)
         # An empty pipe is the sign of a kubectl that failed before it printed.
         if not content.strip():

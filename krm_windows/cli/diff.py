@@ -67,13 +67,12 @@ def _located(
 ) -> list[Result]:
     """Return results with their lines: of the older file where the newer one does not have it."""
     mended = set(old.load().results) - set(new.load().results)
-    found: list[Result] = []
-    for result in results:
-        file, source = arguments.new, new
-        if result in mended:
-            file, source = arguments.old, old
-        found += report.located([result], {file: source.config}, arguments.resources)
-    return found
+    older = [each for each in results if each in mended]
+    newer = [each for each in results if each not in mended]
+    return [
+        *report.located(older, {arguments.old: old.config}, arguments.resources),
+        *report.located(newer, {arguments.new: new.config}, arguments.resources),
+    ]
 
 
 def _show(

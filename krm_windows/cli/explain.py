@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the explanation."""
-    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
+    policies.find(arguments)
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     for version in versions:
         output.show_words(explanation.render(version.policy, version.timetable))

@@ -70,8 +70,8 @@ def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
             found.tree = str(stack.enter_context(git.snapshot(Path(), found.base)))
         if found.base is not None:
             found.policies = [_at(found.tree, path) for path in found.policies]
-        if found.base is not None and found.resources is not None:
-            found.resources = _at(found.tree, found.resources)
+            if found.resources is not None:
+                found.resources = _at(found.tree, found.resources)
         yield found
 
 

@@ -58,12 +58,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     elif arguments.output == "html":
         output.show(pages.account(made[0]))
     else:
-        words = (
-            pages.account_as_text(each, periods.width(), brief=len(files) > 1) for each in made
-        )
-        output.show_words("\n".join(words))
-        if len(files) > 1:
-            output.show_words("\nwhich hours were open: krm-windows history POLICY\n")
+        several, width = len(files) > 1, periods.width()
+        words = [pages.account_as_text(each, width, brief=several) for each in made]
+        more = ["which hours were open: krm-windows history POLICY\n"] if several else []
+        output.show_words("\n".join([*words, *more]))
     return ExitCode.of(failed=len(made) < len(files))
 
 

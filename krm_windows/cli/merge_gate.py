@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from krm_windows import escape
 from krm_windows.cli import forges, gated, inputs, output, previews, report, sleeping
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
@@ -135,7 +134,7 @@ def _answer(
         change = None if number is None else gate.forge.change(number)
         verdict, _ = gate.answer(sha, change, look("", sha), clock.now())
     words = f"{sha[:12]} {verdict.state.value}: {verdict.words}"
-    output.show_words(f"{escape.line(words)}\n")
+    output.show_lines([words])
     return ExitCode.FINE if verdict.may_land else ExitCode.CLOSED
 
 
@@ -186,7 +185,7 @@ def _tell(outcome: "GateOutcome", *, dry_run: bool) -> None:
     elif verdict is not None and outcome.is_new:
         would = "would be " if dry_run else ""
         words = f"{name} {would}{verdict.state.value}: {verdict.words}"
-        output.show_words(f"{escape.line(words)}\n")
+        output.show_lines([words])
 
 
 def _land(merger: "Merger") -> bool:
@@ -209,7 +208,7 @@ def _land(merger: "Merger") -> bool:
         if result is Result.FAILED:
             output.log(line)
         else:
-            output.show_words(f"{escape.line(line)}\n")
+            output.show_lines([line])
     return failed
 
 

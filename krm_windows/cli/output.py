@@ -61,6 +61,11 @@ def show_words(text: str) -> None:
     show(text)
 
 
+def show_lines(lines: Iterable[object]) -> None:
+    """Print words, a line for each."""
+    show_words(escape.lines(lines))
+
+
 def _for_terminal(text: str) -> str:
     """Return a page whose lines are broken between words where a terminal is narrower."""
     # What is escaped takes more columns than what it stands for.

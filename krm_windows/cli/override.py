@@ -5,7 +5,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 
 import argparse
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -45,11 +45,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     # With `nargs="?"` they would only be found side by side (argparse before Python 3.13).
     policy.required = state.required = False
     ends = parser.add_mutually_exclusive_group()
-    ends.add_argument(
-        "--for", dest="length", type=times.length, metavar="2h", help="how long, from now"
-    )
+    ends.add_argument("--for", dest="ends", type=_length, metavar="2h", help="how long, from now")
     ends.add_argument(
         "--until",
+        dest="ends",
         metavar="MOMENT",
         help=(
             "until when: 18:00, 'tomorrow 06:00', 'Monday 06:00', 2026-12-24, 2026-12-24T20:00, or "
@@ -123,12 +122,11 @@ def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
 def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tuple[Change, Urgency]:
     policy = inputs.policy(arguments.policy)
     confirm = ""
-    if asks and not (arguments.state and arguments.reason and _given(arguments)):
+    if asks and not (arguments.state and arguments.reason and arguments.ends):
         _ask(arguments, policy, now)
         confirm = f"Write this to {arguments.policy}"
-    given = _given(arguments)
     # Without an end, an override would be a policy that nobody decided on.
-    if given is None:
+    if arguments.ends is None:
         raise UsageError("an override needs an end: give --for 2h, or --until MOMENT")
     if not arguments.reason:
         raise UsageError("an override needs a reason: give --reason TEXT")
@@ -137,23 +135,16 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
     request = OverrideRequest(
         state=arguments.state,
         reason=arguments.reason,
-        length=arguments.length,
-        until=arguments.until,
+        until=arguments.ends,
         ticket=arguments.ticket,
         requested_by=arguments.requested_by,
         name=name,
         cluster=arguments.cluster,
     )
     zone = overrides.zone_of_ends(policy, request.cluster)
-    when = coming(_end(given, now, zone), zone, overrides.minute(now))
+    when = coming(_end(arguments.ends, now, zone), zone, overrides.minute(now))
     heading = escape.lines([f"{request.state} until {when}: {request.reason}"])
     return partial(overrides.made, request=request, at=now), Urgency(name, heading, confirm)
-
-
-def _given(arguments: argparse.Namespace) -> timedelta | str | None:
-    """Return the end that was given."""
-    found: timedelta | str | None = arguments.length or arguments.until
-    return found
 
 
 def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> None:
@@ -174,23 +165,27 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
         wanted = "answer `open` or `closed`"
         if word.lower() not in overrides.STATES:
             raise InputError(f"{answer!r}: {wanted}")
-        if rest and _given(arguments):
+        if rest and arguments.ends:
             raise InputError(f"{rest!r}: --for or --until says that already: {wanted}")
-        arguments.until = end(rest) if rest else arguments.until
+        arguments.ends = end(rest) if rest else arguments.ends
         return word.lower()
 
     arguments.state = arguments.state or questions.ask("Open or closed", state, "open")
-    if not _given(arguments):
+    if not arguments.ends:
         how = f"{arguments.state.capitalize()} for how long, or until when"
-        arguments.until = questions.ask(f"{how} (18:00, Mon 06:00 {zone.key})", end, _DEFAULT)
+        arguments.ends = questions.ask(f"{how} (18:00, Mon 06:00 {zone.key})", end, _DEFAULT)
     while not arguments.reason:
         arguments.reason = questions.ask("Why (all can read it)", str)
 
 
-def _end(given: timedelta | str, now: datetime, zone: ZoneInfo) -> datetime:
+def _length(text: str) -> str:
+    """Check a duration; it is read with what `--until` takes."""
+    times.length(text)
+    return text
+
+
+def _end(given: str, now: datetime, zone: ZoneInfo) -> datetime:
     """Return when an override ends; raises InputError for no moment, and for one that is over."""
-    if isinstance(given, timedelta):
-        return overrides.until(now, given)
     try:
         ends = overrides.moment(given, now, zone)
     except RefusedError:
@@ -218,14 +213,18 @@ def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
 def _running(policy: str, now: datetime, *, asks: bool) -> tuple[str, str | None]:
     """Return the override of a policy that is not over, of several the one that is chosen."""
     every = overrides.listed(inputs.policy(policy), now)
-    live = [(each.name, each.cluster) for each in every if each.phase is not Phase.OVER]
-    found = {f"{name} on {cluster or _ALL}": (name, cluster) for name, cluster in live}
-    if len(live) > 1 and asks:
-        return found[questions.choose("Which override", list(found), default="")]
-    if len(live) != 1:
-        named = some(list(found), _FEW) or "none"
+    found = {
+        f"{each.name} on {each.place}": (each.name, each.cluster)
+        for each in every
+        if each.phase is not Phase.OVER
+    }
+    names = list(found)
+    if len(names) > 1 and asks:
+        names = [questions.choose("Which override", names, default="")]
+    if len(names) != 1:
+        named = some(names, _FEW) or "none"
         raise InputError(f"{policy}: give --end NAME; not over yet: {named}")
-    return live[0]
+    return found[names[0]]
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
@@ -237,7 +236,7 @@ def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     if arguments.output == "json":
         output.show_json([each.record() for each in found])
     else:
-        output.show_words(escape.lines(_lines(found)))
+        output.show_lines(_lines(found))
     return ExitCode.FINE
 
 
@@ -251,7 +250,7 @@ def _list_all(now: datetime) -> ExitCode:
             output.log(f"{each.file}: {error}")
             failed = True
             continue
-        output.show_words(escape.lines([each, *(f"  {line}" for line in lines)]))
+        output.show_lines([each, *(f"  {line}" for line in lines)])
     return ExitCode.of(failed=failed)
 
 

@@ -50,7 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print what waits; that something does is no error."""
     _check(arguments)
-    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
+    policies.find(arguments)
     with ExitStack() as stack:
         looking = None
         if arguments.repo is not None:

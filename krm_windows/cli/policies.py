@@ -1,5 +1,6 @@
 """Which policy is meant: a file, or one of the repository around the working directory by name."""
 
+import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -115,9 +116,9 @@ def file(
     raise UsageError(f"{of}: give one of {listed(found)}")
 
 
-def on_cluster(given: str | None, cluster: str | None) -> str:
-    """Return the file of a policy; of several without a name the one that names a cluster."""
-    return file(given, meant=lambda each: cluster in each.clusters)
+def find(arguments: argparse.Namespace) -> None:
+    """Make a policy its file; of several without a name it is the one that names the cluster."""
+    arguments.policy = file(arguments.policy, meant=lambda each: arguments.cluster in each.clusters)
 
 
 def _unknown(given: str | None, known: Sequence[StoredPolicy], *, in_repository: bool) -> str:

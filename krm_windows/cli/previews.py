@@ -57,10 +57,10 @@ def load(
     for path in paths:
         config = inputs.policy(path)
         found, said = PolicySource(config, lambda _: items).versions(choice)
-        versions.extend(found)
-        results.extend(report.located(said, {path: config}, arguments.resources))
+        versions += found
+        results += report.located(said, {path: config}, arguments.resources)
         if choice == Choice() and not output.is_quiet():
-            notes.extend(_of_no_cluster(path, read(config.node)))
+            notes += _of_no_cluster(path, read(config.node))
     # All policies are loaded first, so that every mistake is shown at once.
     code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     code = report.show(results, strict=arguments.strict)
     if arguments.diff:
         output.show("".join(diffs.values()))
-    output.show("".join(_listed(arguments.output_dir, diffs)))
+    output.show(escape.lines(_listed(arguments.output_dir, diffs)))
     summary: Iterable[str] = ["nothing written"]
     if changes:
         summary = report.changes(*map(sum, zip(*changes, strict=True)))
@@ -123,11 +123,11 @@ def _outcomes(
 def _listed(directory: Path, files: Collection[str]) -> Iterator[str]:
     """Yield the lines that name files which are out of date."""
     if files:
-        yield "out of date:\n"
+        yield "out of date:"
     for name in islice(files, _FILES):
-        yield f"  {escape.line(str(directory / name))}\n"
+        yield f"  {directory / name}"
     if len(files) > _FILES:
-        yield f"  and {len(files) - _FILES} more\n"
+        yield f"  and {len(files) - _FILES} more"
 
 
 class _Findings:

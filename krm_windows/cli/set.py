@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Change the file, or say what is wrong with the change."""
-    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
+    policies.find(arguments)
     patch = _patch(arguments.patch)
 
     def change(policy: KubeObject) -> KubeObject:

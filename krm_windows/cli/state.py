@@ -3,7 +3,6 @@
 import argparse
 from datetime import timedelta
 
-from krm_windows import escape
 from krm_windows.cli import output, policies, previews, sleeping, times, written
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.sleeping import Clock
@@ -40,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print what should hold, decided as the gate decides it once it has the policy."""
     sleeping.check(arguments)
-    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
+    policies.find(arguments)
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     if not versions:
         return code
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
     else:
         output.show_words(sentences.state(timetable, decision, written.stage(arguments.policy)))
         asking = f"{stages.NOT_ASKED} (krm-windows status asks it)"
-        output.show_words(escape.lines([*stages.rendered(rendered), asking]))
+        output.show_lines([*stages.rendered(rendered), asking])
     # `if krm-windows state --exit-code policy.yaml; then …` in a pipeline.
     if arguments.exit_code and not decision.open:
         return ExitCode.CLOSED

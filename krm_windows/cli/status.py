@@ -42,7 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
     sleeping.check(arguments)
-    arguments.policy = policies.on_cluster(arguments.policy, arguments.cluster)
+    policies.find(arguments)
     asked = PolicyInCluster.of(arguments)
     if arguments.wait:
         return _wait(asked, clock)

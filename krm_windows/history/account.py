@@ -154,12 +154,12 @@ def account(
         revisions=(*first, *(each for each in revisions if begins < each.at < ends)),
         stretches=stretches,
         openings=tuple(openings),
-        overrides=_in_order(_overrides(revisions, begins, ends)),
+        overrides=tuple(_overrides(revisions, begins, ends)),
     )
 
 
 def with_own(of: Account, clusters: Mapping[str, Sequence[Revision]]) -> Account:
-    """Return an account that lists the overrides of some clusters, too, by their versions."""
+    """Return an account with the overrides of some clusters, too, in the order of their making."""
     found = list(of.overrides)
     # A cluster has those of all clusters as well.
     general = [(each.rule, each.request) for each in found]
@@ -169,14 +169,9 @@ def with_own(of: Account, clusters: Mapping[str, Sequence[Revision]]) -> Account
             for each in _overrides(revisions, of.begins, of.ends)
             if (each.rule, each.request) not in general
         )
-    return replace(of, overrides=_in_order(found))
-
-
-def _in_order(overrides: Iterable[Override]) -> tuple[Override, ...]:
     # Of one version by name, so that the output is the same each time.
-    return tuple(
-        sorted(overrides, key=lambda each: (each.made.at, each.rule.key, each.cluster or ""))
-    )
+    found.sort(key=lambda each: (each.made.at, each.rule.key, each.cluster or ""))
+    return replace(of, overrides=tuple(found))
 
 
 def effective(revisions: Iterable[Revision]) -> Iterator[tuple[Revision, Revision | None]]:
