@@ -142,5 +142,5 @@ def _account(
         why = f": {problems[-1]}" if problems else ""
         raise InputError(f"{arguments.policy}: no version of it was in force in this period{why}")
     # Who asks of no cluster asks of all.
-    clusters = [] if made.cluster else versions.excepted()
+    clusters = [] if made.last.cluster else versions.excepted()
     return with_own(made, {each: list(versions.revisions(each)) for each in clusters})

@@ -73,12 +73,13 @@ class Override:
 class Account:
     """What was open in the UTC interval [`begins`, `ends`).
 
-    `revisions` are those of this time, and before them the last one that was there already.
+    `revisions` are those of this time, and before them the last one that was there already; `last`
+    is how the last one in force has the policy.
     """
 
     path: str
     head: str
-    zone: ZoneInfo
+    last: Timetable
     begins: datetime
     ends: datetime
     revisions: tuple[Revision, ...]
@@ -87,21 +88,9 @@ class Account:
     overrides: tuple[Override, ...]
 
     @property
-    def policy(self) -> str:
-        """The policy, as its last version calls itself."""
-        return self._last.policy
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster that it is about."""
-        return self._last.cluster
-
-    @property
-    def _last(self) -> Timetable:
-        # There is one, as `account` returns no account without.
-        every = (stretch.timetable for stretch in self.stretches)
-        found = [timetable for timetable in every if timetable is not None]
-        return found[-1]
+    def zone(self) -> ZoneInfo:
+        """The clock that the reader lives by."""
+        return self.last.zone
 
     @property
     def open_for(self) -> timedelta:
@@ -129,9 +118,8 @@ def account(
     Raises `LookupError` without the rules of a zone.
     """
     stretches = tuple(_stretches(revisions, begins, ends))
-    # Of the last one in force: that is the clock that the reader lives by.
-    zones = [stretch.timetable.zone for stretch in stretches if stretch.timetable is not None]
-    if not zones:
+    found = [stretch.timetable for stretch in stretches if stretch.timetable is not None]
+    if not found:
         return None
     openings: list[Opening] = []
     for stretch in stretches:
@@ -148,7 +136,7 @@ def account(
     return Account(
         path=path,
         head=head,
-        zone=zones[-1],
+        last=found[-1],
         begins=begins,
         ends=ends,
         revisions=(*first, *(each for each in revisions if begins < each.at < ends)),

@@ -16,13 +16,6 @@ STATES = {
 """What a version means, in words."""
 
 
-def title(account: Account) -> str:
-    """Say whose account it is."""
-    if account.cluster is None:
-        return account.policy
-    return f"{account.policy} on {account.cluster}"
-
-
 def period(account: Account) -> str:
     """Say which time it is about."""
     zone = account.zone

@@ -6,6 +6,7 @@ from krm_windows.history import account_text, simulation_text
 from krm_windows.history.account import Account
 from krm_windows.history.simulation import Simulation
 from krm_windows.preview import stages
+from krm_windows.preview.calendar import named
 from krm_windows.preview.templating import asset, environment, text
 
 _HERE = "krm_windows.history"
@@ -15,7 +16,7 @@ def account(of: Account) -> str:
     """Return the account."""
     page = environment(_HERE).get_template("account.html")
     return page.render(
-        heading=f"What was open: {account_text.title(of)}",
+        title=named(of.last),
         style=asset("past.css", _HERE),
         account=of,
         words=account_text,
@@ -29,7 +30,7 @@ def account_as_text(of: Account, width: int, *, brief: bool) -> str:
     A `brief` one says what people did in this time, and not which hours were open.
     """
     values = {"account": of, "width": width, "words": account_text, "stages": stages}
-    values["brief"] = brief
+    values |= {"title": named(of.last), "brief": brief}
     return text("account.txt", _HERE, **values)
 
 

@@ -14,8 +14,8 @@ def account(of: Account) -> Record:
     """Return the account; intervals are half open and clipped to its time."""
     zone = of.zone
     return {
-        "policy": of.policy,
-        "cluster": of.cluster,
+        "policy": of.last.policy,
+        "cluster": of.last.cluster,
         "file": of.path,
         "head": of.head,
         "timeZone": zone.key,

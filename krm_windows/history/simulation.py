@@ -128,14 +128,14 @@ class Simulation:
         first = self.begins.astimezone(zone).toordinal()
         last = last_day(self.ends, zone).toordinal()
         days = (date.fromordinal(day) for day in range(first, last + 1))
-        changes = Counter(self._month(change) for change in self.changes)
-        waited = Counter(self._month(wait.change) for wait in self.waits)
-        total: dict[str, timedelta] = {}
+        changes = Counter(map(self._month, self.changes))
+        waited: dict[str, list[timedelta]] = {f"{day:%Y-%m}": [] for day in days}
         for wait in self.waits:
-            month = self._month(wait.change)
-            total[month] = total.get(month, timedelta()) + (wait.length or timedelta())
-        titles = dict.fromkeys(f"{day:%Y-%m}" for day in days)
-        return [Month(at, changes[at], waited[at], total.get(at, timedelta())) for at in titles]
+            waited[self._month(wait.change)].append(wait.length or timedelta())
+        return [
+            Month(at, changes[at], len(lengths), sum(lengths, timedelta()))
+            for at, lengths in waited.items()
+        ]
 
     def _month(self, change: CommittedChange) -> str:
         return f"{change.at.astimezone(self.zone):%Y-%m}"

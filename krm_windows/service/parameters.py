@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Annotated
 
 from fastapi import Header, Path, Query
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
 
 from krm_windows.preview import parameters
 
@@ -19,14 +19,6 @@ _YEAR = r"^(19[7-9]\d|2\d{3})-\d{2}-\d{2}"
 # As a header comes, without the blanks around it (RFC 9110, 5.5).
 _KEY = r"^[^\x00-\x20]"
 _PART = r"^[^/]+$"
-
-
-def _month(text: str) -> date:
-    """Read a month; return its first day."""
-    try:
-        return parameters.possible(date.fromisoformat(f"{text}-01"), text)
-    except ValueError:
-        raise ValueError("must be a month such as 2026-12") from None
 
 
 _Instant = Annotated[
@@ -66,7 +58,10 @@ From = Annotated[
 Days = Annotated[int, Query(ge=1, le=_MOST_DAYS, description="How many days.")]
 # Three months and a few days: each is drawn for each group of clusters.
 DrawnDays = Annotated[int, Query(alias="days", ge=1, le=100)]
-Month = Annotated[Annotated[date, PlainValidator(_month)] | None, Query()]
+# Of a month, such as 2026-12, its first day.
+Month = Annotated[
+    date | None, BeforeValidator("{}-01".format), Query(ge=date(1970, 1, 1), lt=date(3000, 1, 1))
+]
 # `limit` and `continue`, as in the API of Kubernetes ("API Concepts", large collections).
 Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="The maximum number of rows.")]
 Continue = Annotated[

@@ -8,7 +8,6 @@ from http import HTTPStatus
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 from starlette.responses import Response
 
 from krm_windows.checks import report
@@ -20,21 +19,15 @@ MEDIA_TYPE = "application/problem+json"
 # A text of a caller, or of Git, in an answer.
 _LONGEST = 2000
 
-# What pydantic says, in plain words, by its types of errors.
-_WORDS = {
-    "date_from_datetime_inexact": "must be a date such as 2026-12-24",
-    "date_from_datetime_parsing": "must be a date such as 2026-12-24",
-    "enum": "must be {expected}",
-    "extra_forbidden": "is not known",
-    "greater_than_equal": "must be at least {ge}",
-    "int_parsing": "must be a whole number",
-    "less_than_equal": "must be at most {le}",
-    "literal_error": "must be {expected}",
-    "missing": "is missing",
-    "string_pattern_mismatch": "has a form that is not possible",
-    "string_too_long": "must have at most {max_length} characters",
-    "string_too_short": "must not be empty",
-    "string_type": "must be a text",
+# How what pydantic says begins, and how it does in plain words.
+_PLAIN = {
+    "Extra inputs are not permitted": "is not known",
+    "Field required": "is missing",
+    "Input should be a valid date or datetime": "is no valid date",
+    "Input should ": "must ",
+    "String should ": "must ",
+    # What it puts before the words of a ValueError, which are ours.
+    "Value error, ": "",
 }
 
 Record = dict[str, object]
@@ -96,7 +89,7 @@ def invalid(
         "extra_forbidden": ("".join(map(str, place)), known),
         "literal_error": (first["input"], re.findall(r"'(\w+)'", first["msg"])),
     }.get(first["type"], ("", ()))
-    return bad_request(f"{invalid_words(place, first)}{meant(str(word), allowed)}")
+    return bad_request(f"{invalid_words(place, first['msg'])}{meant(str(word), allowed)}")
 
 
 def meant(word: str, known: Collection[str]) -> str:
@@ -105,16 +98,13 @@ def meant(word: str, known: Collection[str]) -> str:
     return f'; did you mean "{found}"?' if found else ""
 
 
-def invalid_words(place: Iterable[int | str], error: ErrorDetails) -> str:
-    """Return what is wrong at a place: `limit must be at least 1`."""
-    where, said = ".".join(map(str, place)), error["msg"]
-    words = _WORDS.get(error["type"])
-    if words is not None:
-        return f"{where} {words.format(**error.get('ctx', {}))}"
-    # What pydantic puts before the words of a ValueError, which are ours.
-    words = said.removeprefix("Value error, ")
-    between = ": " if words == said else " "
-    return f"{where}{between}{words}".strip()
+def invalid_words(place: Iterable[int | str], message: str) -> str:
+    """Return what pydantic says of a place: `limit must be a valid integer`."""
+    where = ".".join(map(str, place))
+    for theirs, plain in _PLAIN.items():
+        if message.startswith(theirs):
+            return f"{where} {plain}{message.removeprefix(theirs)}".strip()
+    return f"{where}: {message}"
 
 
 def findings(

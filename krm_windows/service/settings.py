@@ -127,7 +127,7 @@ def read(file: Path | None, options: Mapping[str, object]) -> Settings:
         return Settings(**{**found, **options})
     except ValidationError as error:
         first = error.errors()[0]
-        wrong = InputError(invalid_words(first["loc"], first))
+        wrong = InputError(invalid_words(first["loc"], first["msg"]))
     except SettingsError as error:
         wrong = InputError(str(error))
     raise wrong if file is None else wrong.in_file(str(file))

@@ -64,7 +64,6 @@ class Windows:
         self.stopping = threading.Event()
         self._own = lru_cache(1)(self._own_paths)
         self._log = lru_cache(_MOST_LOGS)(self.branch.log)
-        self._changes = lru_cache(1)(self._read_changes)
         self._reading = threading.Lock()
         # Why the branch could not be read; empty where it could.
         self.problem = ""
@@ -172,17 +171,12 @@ class Windows:
         # A commit has one history, so the answer never changes.
         return self._log(self.snapshot.commit, count, stored.file)
 
-    def changes(self) -> list[tuple[Commit, Stored]]:
-        """Return the latest changes of all policies, newest first, each with whose it is."""
-        return self._changes(self.snapshot.commit)
-
-    def _read_changes(self, commit: str) -> list[tuple[Commit, Stored]]:
+    def changes(self) -> Iterator[tuple[Commit, Stored]]:
+        """Yield the latest changes of all policies, newest first, each with whose it is."""
         every = list(self.snapshot.every())
-        found: list[tuple[Commit, Stored]] = []
-        for each in self.branch.log(commit, MOST_COMMITS, self.below):
-            paths = self.branch.changed(each)
-            found += ((each, stored) for stored in every if stored.file in paths)
-        return found
+        for commit in self.branch.log(self.snapshot.commit, MOST_COMMITS, self.below):
+            paths = self.branch.changed(commit)
+            yield from ((commit, stored) for stored in every if stored.file in paths)
 
     def waits(self, decision: Decision) -> Waits:
         """Return what has come since a decision began to hold; raises WorkspaceError."""

@@ -106,7 +106,7 @@ def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Gro
     file = windows.snapshot.selector(stored)
     alone = names[0] if len(names) == 1 else None
     url = policy_url(stored.namespace, stored.name, cluster=alone, file=file)
-    if len(names) > 1:
+    if names and not alone:
         url += f"#on-{quote(names[0])}"
     change = next(iter(windows.history(stored, 1)), None)
     group = Group(stored, names, url, change)
@@ -116,9 +116,7 @@ def of(call: Call, stored: Stored, names: tuple[str, ...], now: datetime) -> Gro
         # A policy that is wrong has a row, too: it opens nothing, and somebody has to look at it.
         return replace(group, problem=problem.detail)
     decision = timeline.decide(timetable, now)
-    waits = None
-    if not decision.open:
-        waits = windows.waits(decision)
+    waits = None if decision.open else windows.waits(decision)
     return replace(group, timetable=timetable, decision=decision, waits=waits)
 
 

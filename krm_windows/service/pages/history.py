@@ -84,7 +84,6 @@ def show_history(call: ReadCluster, start: Continue = 0, on: _On = None) -> Resp
         on,
         stored=stored,
         here=here(call),
-        zone=overrides.zone_of_ends(stored.config, call.cluster),
         proposed=[] if on or start else proposed(call, stored),
     )
 
@@ -106,10 +105,8 @@ def _page(
         )
     shown = [*islice(found, start, start + _ROWS + 1)]
     effects = call.windows.effects
-    # What the addresses of its other pages have, too.
-    kept = {"file": call.place.file, "cluster": call.cluster}
     common = {
-        "kept": {name: text for name, text in kept.items() if text},
+        "request": call.request,
         "cluster": call.cluster,
         "changes": [
             Change(each, stored, zone(stored), effects.of(each, stored))

@@ -55,20 +55,17 @@ def show_policy(
     # An unknown one is a problem, and said to be one.
     windows.evaluator.check(stored, cluster)
     # A page of one cluster says of it alone what holds, and which rules.
-    every = groups.every(call, stored, now)
-    if cluster is not None:
-        every = [groups.of(call, stored, (cluster,), now)]
+    alone = cluster is not None and [groups.of(call, stored, (cluster,), now)]
+    every = alone or groups.every(call, stored, now)
     rows = [each for each in every if each.problem != groups.TOO_MANY][:_MOST_GROUPS]
     waits = every[0].waits if len(every) == 1 else None
-    targets = None
-    if waits is not None and check == "targets":
-        targets = windows.waiting.targets(stored, cluster, waits)
+    asked = waits if check == "targets" else None
+    targets = asked and windows.waiting.targets(stored, cluster, asked)
     rendered = None
     # To find it out takes as long as to render it: where it is asked for.
     if windows.renderer is not None and check == "rendered":
         rendered = windows.renderer.check(windows.snapshot.commit, stored)
     history = windows.history(stored, _COMMITS)
-    zone = rows[0].zone if len(every) == 1 else None
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call),
@@ -91,7 +88,7 @@ def show_policy(
         "days": days,
         "subscriptions": subscribe.listed(call),
         "chosen": {"from": start.isoformat()} if start else {},
-        "zone": zone or overrides.zone_of_ends(stored.config, cluster),
+        "zone": overrides.zone_of_ends(stored.config, cluster),
         "zones": len(clocks.of_clusters(stored.config)),
         # However wrong the policy is otherwise.
         "names": stored.config.get("spec", "windows"),

@@ -37,27 +37,27 @@ _LATEST = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # A problem's status in the words of who reads the page.
 _TITLES = {
-    HTTPStatus.BAD_REQUEST: "Invalid request",
-    HTTPStatus.UNAUTHORIZED: "Sign in first",
-    HTTPStatus.FORBIDDEN: "You do not have permission to do this",
-    HTTPStatus.NOT_FOUND: "Page not found",
-    HTTPStatus.CONFLICT: "It conflicts with what is in Git",
-    HTTPStatus.PRECONDITION_FAILED: "Someone else changed this first",
-    HTTPStatus.PRECONDITION_REQUIRED: "The form is incomplete",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The text is too long",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "This cannot be done",
-    HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
-    HTTPStatus.BAD_GATEWAY: "The remote repository rejected the change",
-    HTTPStatus.SERVICE_UNAVAILABLE: "The service is busy",
+    400: "Invalid request",
+    401: "Sign in first",
+    403: "You do not have permission to do this",
+    404: "Page not found",
+    409: "It conflicts with what is in Git",
+    412: "Someone else changed this first",
+    413: "The text is too long",
+    422: "This cannot be done",
+    428: "The form is incomplete",
+    429: "Too many requests",
+    502: "The remote repository rejected the change",
+    503: "The service is busy",
 }
 # What somebody can do about it, where that is known.
 _ADVICE = {
-    HTTPStatus.FORBIDDEN: "Ask the administrator of this service for the missing scope.",
-    HTTPStatus.CONFLICT: "Look at the page of the policy, then try again.",
-    HTTPStatus.PRECONDITION_FAILED: "Nothing was saved. Reload the page and repeat your change.",
-    HTTPStatus.TOO_MANY_REQUESTS: "Wait a minute, then reload the page.",
-    HTTPStatus.BAD_GATEWAY: "Nothing was saved. Try again once the remote can be reached.",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Nothing was saved. Try again in a few seconds.",
+    403: "Ask the administrator of this service for the missing scope.",
+    409: "Look at the page of the policy, then try again.",
+    412: "Nothing was saved. Reload the page and repeat your change.",
+    429: "Wait a minute, then reload the page.",
+    502: "Nothing was saved. Try again once the remote can be reached.",
+    503: "Nothing was saved. Try again in a few seconds.",
 }
 
 

@@ -161,8 +161,8 @@ def test_what_was_meant_is_said(client: Client, wrong: dict[str, object], meant:
     ("wrong", "detail"),
     [
         ({"state": None}, "state must be 'open' or 'closed'"),
-        ({"reason": ""}, "reason must not be empty"),
-        ({"reason": 5}, "reason must be a text"),
+        ({"reason": ""}, "reason must have at least 1 character"),
+        ({"reason": 5}, "reason must be a valid string"),
         ({"until": "18:00"}, "an override needs one end: give for, such as 2h, or until"),
         ({"odd": 1}, "odd is not known"),
     ],
