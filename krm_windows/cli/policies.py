@@ -104,7 +104,7 @@ def file(
     if meant is not None:
         found = list(filter(meant, found)) or found
     if not found:
-        return _unknown(given, known, in_repository=tree is not None)
+        return _unknown(given, known)
     if len(found) == 1:
         return found[0].file
     if choose is not None:
@@ -121,14 +121,14 @@ def find(arguments: argparse.Namespace) -> None:
     arguments.policy = file(arguments.policy, meant=lambda each: arguments.cluster in each.clusters)
 
 
-def _unknown(given: str | None, known: Sequence[StoredPolicy], *, in_repository: bool) -> str:
+def _unknown(given: str | None, known: Sequence[StoredPolicy]) -> str:
     """Return what was given where that may be a path; raises InputError for a name of nothing."""
     if given is None:
         raise UsageError(_NONE)
     if Path(given).is_dir():
         return given
     # A word alone is meant as a name.
-    if not in_repository and Path(given).stem == given:
+    if Path(given).stem == given and here() is None:
         raise InputError(
             f"{given}: no such file, nor is this directory in a repository, where policies have "
             "names"
@@ -137,6 +137,9 @@ def _unknown(given: str | None, known: Sequence[StoredPolicy], *, in_repository:
         return given
     meant = closest(given, list(chain.from_iterable(each.names for each in known)))
     hint = f"did you mean {meant}?" if meant else f"there are {listed(known)}"
+    for each in known:
+        if given in each.clusters:
+            hint = f"it is a cluster of {each.title}: give --cluster {given}"
     raise InputError(f"{given}: no such file, and no policy here is called so; {hint}")
 
 

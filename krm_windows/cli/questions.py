@@ -49,11 +49,11 @@ def choose(question: str, names: Sequence[str], default: str = "1") -> str:
 
     def read(answer: str) -> str:
         wanted = listed.get(answer, answer)
-        found = [name for name in names if wanted in name]
-        if wanted not in names and len(found) != 1:
+        found = [wanted] if wanted in names else [name for name in names if wanted in name]
+        if len(found) != 1:
             which = f"{len(found)} of these" if found else "none of these"
             raise InputError(f"{answer!r} is {which}: give a number, or a part of one name alone")
-        return wanted if wanted in names else found[0]
+        return found[0]
 
     return ask(question, read, default)
 

@@ -27,7 +27,8 @@ from krm_windows.schedule.timetable import Rule, Timetable
 
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
-_PREPOSITION = re.compile("(?:for|until) ", re.IGNORECASE)
+_PREPOSITION = re.compile("(?i)(?:for|until) ")
+_UNIT = re.compile(r"(\d) ?([dhm])(?:ay|r|our|in|inute)?s?\b ?")
 _PAST = re.compile(r"(last )?([a-z]+day|mon|tue|wed|thu|fri|sat|sun)(?: ([0-9:]+))?")
 _DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
 
@@ -197,17 +198,18 @@ def moment(
 ) -> datetime:
     """Return the instant of an end, or a beginning, as a person says it at another one.
 
-    `2h`, `for 2h`, `until 18:00`, `Monday 06:00`, `tomorrow 06:00`, a date, or a moment with an
-    offset or on the clocks of a zone. `at` is when it begins, and the person says it `today`.
+    `2h`, `for 2 hours`, `until 18:00`, `Monday 06:00`, `tomorrow 06:00`, a date, or a moment with
+    an offset or on the clocks of a zone. `at` is when it begins, and the person says it `today`.
     Raises RefusedError for what is none of them.
     """
     words = _PREPOSITION.sub("", " ".join(text.split()))
     if role.ends:
         with suppress(RefusedError):
-            return until(at, moments.duration(words))
-    day, _, clock = words.partition(" ")
-    if day.lower() in _DAYS:
-        words = f"{Today(today or at).on(zone) + _DAYS[day.lower()]}T{clock}"
+            # `2 hours`, and `1 h 30 min`.
+            return until(at, moments.duration(_UNIT.sub(r"\1\2", words.lower())))
+    day, _, clock = words.lower().partition(" ")
+    if day in _DAYS:
+        words = f"{Today(today or at).on(zone) + _DAYS[day]}T{clock}"
     # `Monday 06:00` is the next one, but nobody means the next match of a schedule.
     found = moments.parse(words, Role.ONCE if schedules.looks_like_one(words) else role).value
     if isinstance(found, Recurrence):

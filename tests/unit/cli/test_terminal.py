@@ -206,6 +206,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
         (["state", "--cluster", "north"], 0, "flux-system/plants on north should be"),
         (["state", "--cluster", "nort"], 2, "several policies are here"),
+        (["state", "south"], 1, "it is a cluster of flux-system/plants: give --cluster south"),
         (["history", "-o", "json"], 2, "several policies are here: give one of flux-system/pl"),
         (["explain", "plants", "--cluster", "nort"], 1, 'did you mean "north"?'),
         (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
@@ -239,6 +240,9 @@ NOW = datetime(2026, 11, 30, 10, 20, 30, tzinfo=BERLIN)
     [
         (NOW, "for 2h", "2026-11-30T12:20+01:00"),
         (NOW, "90m", "2026-11-30T11:50+01:00"),
+        (NOW, "2 hours", "2026-11-30T12:20+01:00"),
+        (NOW, "for 90 min", "2026-11-30T11:50+01:00"),
+        (NOW, "1 Day 1 h", "2026-12-01T11:20+01:00"),
         (NOW, "until 18:00", "2026-11-30T18:00+01:00"),
         (NOW, "10:20", "2026-12-01T10:20+01:00"),
         (NOW, "Until Monday  06:00", "2026-12-07T06:00+01:00"),
