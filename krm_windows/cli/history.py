@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from krm_windows.cli import inputs, output, periods, policies, times
+from krm_windows.cli import inputs, output, periods, policies, previews, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -141,6 +141,9 @@ def _account(
         problems = list(chain.from_iterable(each.problems for each in found))
         why = f": {problems[-1]}" if problems else ""
         raise InputError(f"{arguments.policy}: no version of it was in force in this period{why}")
+    last = versions.last()
+    for note in previews.of_no_cluster(arguments.policy, last) if last and not cluster else ():
+        say(note)
     # Who asks of no cluster asks of all.
     clusters = [] if made.last.cluster else versions.excepted()
     return with_own(made, {each: list(versions.revisions(each)) for each in clusters})

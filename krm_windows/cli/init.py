@@ -141,9 +141,7 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
     # What `flux bootstrap` wrote says it best, then the habits of Flux repositories.
     if arguments.clusters is None:
         directories = [each.directory for each in cluster_directories.find(tree)]
-    else:
-        directories = tree.directories(arguments.clusters)
-    if not directories and arguments.clusters is not None:
+    elif not (directories := tree.directories(arguments.clusters)):
         raise builds.unmatched(str(arguments.directory), arguments.clusters)
     if not directories:
         raise InputError(

@@ -100,9 +100,8 @@ def _is_function(arguments: Sequence[str]) -> bool:
     """Whether this is a call by an orchestrator: no command, and something on standard input."""
     # Options such as `--strict` may be before anything else, so they do not count as a word.
     words = [argument for argument in arguments if not argument.startswith("-")]
-    options = [argument for argument in arguments if argument.startswith("-")]
     # An orchestrator gives no others; `--help`, or one that is mistyped, is a person's.
-    if not _OF_THE_FUNCTION.issuperset(options):
+    if not _OF_THE_FUNCTION.issuperset({*arguments}.difference(words)):
         return False
     # `krm-windows` typed at a terminal has no ResourceList to read: argparse prints the help then.
     if not words:

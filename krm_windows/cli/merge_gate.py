@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
 
+_SCHEDULE = """\
+# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a
+# zone changes its clocks, an edge is at one of two hours: both are listed, and the
+# run at the wrong hour changes nothing. Print it again when a policy changes.
+schedule:
+"""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -217,9 +224,6 @@ def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:
     # Those of a single day come back every week: a run too many does no harm.
     tables = (covered(timetable).table for timetable in timetables)
     every = chain.from_iterable(map(utc_edges.schedules, tables))
-    yield "# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a\n"
-    yield "# zone changes its clocks, an edge is at one of two hours: both are listed, and the\n"
-    yield "# run at the wrong hour changes nothing. Print it again when a policy changes.\n"
-    yield "schedule:\n"
+    yield _SCHEDULE
     for cron in dict.fromkeys(schedule for _, schedule in every):
         yield f'- cron: "{cron}"\n'

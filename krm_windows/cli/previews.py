@@ -60,7 +60,7 @@ def load(
         versions += found
         results += report.located(said, {path: config}, arguments.resources)
         if choice == Choice() and not output.is_quiet():
-            notes += _of_no_cluster(path, read(config.node))
+            notes += of_no_cluster(path, read(config.node))
     # All policies are loaded first, so that every mistake is shown at once.
     code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:
@@ -70,7 +70,7 @@ def load(
     return versions, code
 
 
-def _of_no_cluster(path: str, policy: Policy) -> Iterator[str]:
+def of_no_cluster(path: str, policy: Policy) -> Iterator[str]:
     """Yield of a policy for no cluster in particular that some of its clusters have another."""
     others = [name for name, patch in policy.patches.items() if patch]
     if others and policy.build_for is None:

@@ -46,24 +46,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     items = _applied(arguments.rendered, arguments)
     results: list[Result] = []
     for path, config in policies.items():
-        results += _verified(path, config, items, arguments.cluster, arguments.rendered)
+        results += _verified(path, config, items, arguments)
     code = report.show(results, strict=arguments.strict)
     report.summarize(results)
     return code
 
 
 def _verified(
-    path: str,
-    config: KubeObject,
-    items: list[KubeObject],
-    cluster: str | None,
-    rendered: str,
+    path: str, config: KubeObject, items: list[KubeObject], arguments: argparse.Namespace
 ) -> list[Result]:
     """Return what is wrong with what a policy has in the output."""
-    results = list(window_policy.verify(config, items, cluster))
+    results = list(window_policy.verify(config, items, arguments.cluster))
     if path != inputs.STDIN:
         results += applied.check(config, path)
-    return report.located(results, {path: config}, rendered)
+    return report.located(results, {path: config}, arguments.rendered)
 
 
 def _applied(path: str, arguments: argparse.Namespace) -> list[KubeObject]:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import chain
 
 from krm_windows.krm import InputError, opened
-from krm_windows.policy.load import Loaded
+from krm_windows.policy.load import Loaded, PolicyDocument
 from krm_windows.policy.model import KIND
 from krm_windows.preview.clock import instant
 from krm_windows.preview.versions import PolicySource
@@ -157,6 +157,10 @@ class Versions:
     def clusters(self) -> list[str]:
         """Return all clusters that they name: the newest version's first, in its order."""
         return list(dict.fromkeys(chain.from_iterable(map(_Policy.clusters, self._policies()))))
+
+    def last(self) -> PolicyDocument | None:
+        """Return the newest one that can be read."""
+        return next((each.loaded.source for each in self._policies()), None)
 
     def excepted(self) -> list[str]:
         """Return the clusters that any version has overrides of their own for."""

@@ -184,8 +184,10 @@ def test_who_opened_what_in_a_repository(past: Past, run: Run) -> None:
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE, "b.yaml": OFFICE.replace("week", "other")})
     past.commit("2026-01-15T09:00Z", {PATH: east}, who="Bo")
     past.commit("2026-01-15T09:30Z", {PATH: changed}, who="Cy")
-    past.commit("2026-01-18T09:00Z", {PATH: OFFICE}, who="Di")
-    code, shown, _ = run("history", *week)
+    bare = spec(clusters="{east: {}, west: {timeZone: Etc/UTC}}")
+    past.commit("2026-01-18T09:00Z", {PATH: bare}, who="Di")
+    code, shown, notes = run("history", *week)
+    assert "shown as it is without a cluster; west may differ (--cluster NAME)" in notes
     for said in (
         "flux-system/week\n",
         "  cve: Open, CVE-1\n    made Thu 2026-01-15 10:00 by Bo <bo@example.com>",
