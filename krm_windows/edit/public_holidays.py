@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from itertools import filterfalse
+from operator import itemgetter
 from pkgutil import get_data
 
 import holidays
@@ -68,8 +70,9 @@ def countries() -> dict[str, str]:
 def regions(country: str) -> dict[str, str]:
     """Return the names of the states or provinces of a country, by their codes."""
     found = holidays.country_holidays(country).get_subdivision_aliases()
-    named = {code: next(iter(names), code) for code, names in found.items()}
-    return dict(sorted(named.items(), key=lambda each: each[1]))
+    # Some have other codes before their names.
+    named = {code: next(filterfalse(str.isupper, names), code) for code, names in found.items()}
+    return dict(sorted(named.items(), key=itemgetter(1)))
 
 
 def country_of(time_zone: str) -> str:

@@ -29,13 +29,10 @@ def totals(account: Account) -> str:
     # The three together are all of the time.
     whole = account.ends - account.begins
     closed = whole - account.open_for - account.without
-    parts = [
-        f"open for {span(account.open_for)}",
-        f"closed for {span(closed)}",
-    ]
+    said = f"open for {span(account.open_for)}, closed for {span(closed)}"
     if account.without:
-        parts.append(f"without a policy for {span(account.without)}")
-    return ", ".join(parts)
+        said += f", without a policy for {span(account.without)}"
+    return said
 
 
 def openings(account: Account) -> Iterator[str]:
@@ -58,10 +55,5 @@ def openings(account: Account) -> Iterator[str]:
 
 def asked(override: Override) -> str:
     """Say who asked for an override, and where; empty where it does not say."""
-    request = override.request
-    parts = []
-    if request.requested_by:
-        parts.append(f"requested by {request.requested_by}")
-    if request.ticket:
-        parts.append(f"see {request.ticket}")
-    return ", ".join(parts)
+    found = {"requested by": override.request.requested_by, "see": override.request.ticket}
+    return ", ".join(f"{how} {said}" for how, said in found.items() if said)

@@ -18,12 +18,12 @@ def changes(
     With globs only those that change such a path, or what is below it; `*` matches any characters,
     `/` included.
     """
-    commits = []
-    for commit in reversed(history.commits):
-        at = instant(commit.committed)
-        # A time that no date has is in no period.
-        if at is not None and begins <= at < ends:
-            commits.append(commit)
+    # A time that no date has is in no period.
+    commits = [
+        commit
+        for commit in reversed(history.commits)
+        if begins <= (instant(commit.committed) or ends) < ends
+    ]
     # Of all of the repository Git need not compare any trees.
     if globs or history.prefix:
         steps = history.changed(commits)

@@ -29,9 +29,16 @@ def account_as_text(of: Account, width: int, *, brief: bool) -> str:
 
     A `brief` one says what people did in this time, and not which hours were open.
     """
-    values = {"account": of, "width": width, "words": account_text, "stages": stages}
-    values |= {"title": named(of.last), "brief": brief}
-    return text("account.txt", _HERE, **values)
+    return text(
+        "account.txt",
+        _HERE,
+        account=of,
+        title=named(of.last),
+        brief=brief,
+        width=width,
+        words=account_text,
+        stages=stages,
+    )
 
 
 def simulation_as_text(every: Sequence[Simulation], width: int) -> str:

@@ -147,9 +147,8 @@ class Versions:
     """
 
     def __init__(self, history: History, path: str) -> None:
-        self._touched = list(_touched(history, path))
         # Git lists the newest first, and a version counts after those before it.
-        self._touched.reverse()
+        self._touched = [*_touched(history, path)][::-1]
         blobs = [each.blob for each in self._touched if each.blob is not None]
         self._contents = history.contents(blobs)
         self._read = {blob: _read(content) for blob, content in self._contents.items()}

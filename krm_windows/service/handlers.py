@@ -1,6 +1,7 @@
 """The handlers of the REST interface: each takes a call that was let in, and answers it."""
 
 import hashlib
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
@@ -96,16 +97,14 @@ def list_policies(call: Read, limit: Limit = 500, start: Continue = 0) -> Respon
     # Sorted by name, so that a page begins where the one before ended.
     found = list(snapshot.every())
     # `next` is a number: a policy that is added meanwhile may move one row to the next page.
-    shown = found[start : start + limit]
-    body = {
-        "commit": snapshot.commit,
-        "policies": [_listed(stored) for stored in shown],
-        "unreadable": [
-            {"file": each.file, "detail": each.detail} for each in snapshot.unreadable[:limit]
-        ],
-        "next": _next(start + limit, len(found)),
-    }
-    return as_json(body)
+    return as_json(
+        {
+            "commit": snapshot.commit,
+            "policies": list(map(_listed, found[start : start + limit])),
+            "unreadable": list(map(asdict, snapshot.unreadable[:limit])),
+            "next": _next(start + limit, len(found)),
+        }
+    )
 
 
 @router.get(_POLICY, responses={200: {"content": {JSON: _WINDOW_POLICY}}, **_KNOWN})
@@ -196,8 +195,8 @@ def preview(
 @router.get(f"{_POLICY}/state", response_model=models.State, responses=_KNOWN)
 def get_state(call: ReadCluster, at: At = None) -> Response:
     """Say whether a policy should be open by what is in Git, why, since when, until when."""
-    found = at or call.windows.now()
-    record = call.windows.evaluator.record(call.stored(), call.cluster, found)
+    windows = call.windows
+    record = windows.evaluator.record(call.stored(), call.cluster, at or windows.now())
     return _unless_known(call, json_body(record), JSON)
 
 
@@ -219,8 +218,15 @@ def get_rendered(call: ReadPolicy) -> Response:
     stored = call.stored()
     renderer, commit = call.windows.renderer, call.windows.snapshot.commit
     found = None if renderer is None else renderer.check(commit, stored)
-    body = {"policy": stored.title, "file": stored.file, "commit": commit}
-    return as_json({**body, "rendered": stages.records(found), "inCluster": None})
+    return as_json(
+        {
+            "policy": stored.title,
+            "file": stored.file,
+            "commit": commit,
+            "rendered": stages.records(found),
+            "inCluster": None,
+        }
+    )
 
 
 @router.get(
@@ -355,14 +361,15 @@ def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
     windows = call.windows
     now, snapshot = windows.now(), windows.snapshot
     places = list(windows.places())
-    body = {
-        "commit": snapshot.commit,
-        "at": now.isoformat(timespec="seconds"),
-        "count": len(places),
-        "rows": [_row(call, *place, now) for place in places[start : start + limit]],
-        "next": _next(start + limit, len(places)),
-    }
-    return as_json(body)
+    return as_json(
+        {
+            "commit": snapshot.commit,
+            "at": now.isoformat(timespec="seconds"),
+            "count": len(places),
+            "rows": [_row(call, *place, now) for place in places[start : start + limit]],
+            "next": _next(start + limit, len(places)),
+        }
+    )
 
 
 def _no_calendar() -> Problem:

@@ -162,7 +162,8 @@ class Waiting:
         old, new = (each and objects.tree(each) for each in (commit.parent, commit.name))
         # Of a large commit, the first other path says it.
         changed = objects.differences(old, new, MOST_FILES)
-        return all(f"{path}/".startswith(own) for path, _, _ in changed)
+        # One that changes nothing changes no windows, either.
+        return old != new and all(f"{path}/".startswith(own) for path, _, _ in changed)
 
     def _read_history(self, tip: str) -> tuple[Commit, ...]:
         return tuple(self._branch.first_parents(tip, MOST_COMMITS))

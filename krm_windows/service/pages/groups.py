@@ -134,15 +134,13 @@ def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
     if not rest:
         return shown
     # Of these, not even the first one counts for all.
-    first = of(call, stored, rest, now)
-    return [*shown, replace(first, problem=TOO_MANY, timetable=None, decision=None, waits=None)]
+    left = of(call, stored, rest, now)
+    return [*shown, replace(left, problem=TOO_MANY, timetable=None, decision=None, waits=None)]
 
 
 def like(call: Call, cluster: str) -> tuple[str, ...]:
-    """Return the clusters of a group by one of them; raises Problem where there is none such."""
-    stored, windows = call.stored(), call.windows
-    windows.evaluator.check(stored, cluster)
-    found = every(call, stored, windows.now())
+    """Return the clusters of a group by one of them."""
+    found = every(call, call.stored(), call.windows.now())
     return next(each.names for each in found if cluster in each.names)
 
 

@@ -104,16 +104,15 @@ def _page(
             if utc(each.committed).astimezone(zone(stored)).date() <= on
         )
     shown = [*islice(found, start, start + _ROWS + 1)]
-    effects = call.windows.effects
-    common = {
+    values |= {
         "request": call.request,
         "cluster": call.cluster,
         "changes": [
-            Change(each, stored, zone(stored), effects.of(each, stored))
+            Change(each, stored, zone(stored), call.windows.effects.of(each, stored))
             for each, stored in shown[:_ROWS]
         ],
         "on": on,
         "start": start,
         "following": start + _ROWS if len(shown) > _ROWS else None,
     }
-    return page(call, "history.html", {**common, **values})
+    return page(call, "history.html", values)

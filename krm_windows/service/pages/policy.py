@@ -51,7 +51,6 @@ def show_policy(
     stored, cluster, windows = call.stored(), call.cluster, call.windows
     now, commit = windows.now(), windows.snapshot.commit
     made, _, changed = saved.partition(" ")
-    clusters = windows.evaluator.clusters(stored)
     # An unknown one is a problem, and said to be one.
     windows.evaluator.check(stored, cluster)
     # A page of one cluster says of it alone what holds, and which rules.
@@ -61,16 +60,15 @@ def show_policy(
     waits = every[0].waits if len(every) == 1 else None
     asked = waits if check == "targets" else None
     targets = asked and windows.waiting.targets(stored, cluster, asked)
-    rendered = None
     # To find it out takes as long as to render it: where it is asked for.
-    if windows.renderer is not None and check == "rendered":
-        rendered = windows.renderer.check(windows.snapshot.commit, stored)
+    renderer = windows.renderer if check == "rendered" else None
+    rendered = renderer and renderer.check(commit, stored)
     history = windows.history(stored, _COMMITS)
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call),
         "cluster": cluster,
-        "clusters": clusters,
+        "clusters": windows.evaluator.clusters(stored),
         "rows": rows,
         "explain": partial(groups.explain, call),
         "further": len(every) - len(rows),

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from calendar import day_name
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, partial
@@ -35,6 +36,8 @@ _ASSETS = {
 # A day before the last that has a date, so that it has one in every zone.
 _LATEST = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_WEEKDAYS = {name[:3]: name for name in day_name}
+_NTH = re.compile(rf"\b((?:\w+(?<!to) )?last|\w*(?:st|nd|rd|th)) ({'|'.join(_WEEKDAYS)})\b")
 # A problem's status in the words of who reads the page.
 _TITLES = {
     400: "Invalid request",
@@ -145,6 +148,7 @@ def environment() -> Environment:
     made.filters["typed"] = typed
     made.filters["utc"] = utc
     made.filters["day"] = _day
+    made.filters["spoken"] = _spoken
     made.tests["of_days"] = _is_of_days
     made.filters["soon"] = soon
     made.globals["asset"] = _asset
@@ -187,6 +191,11 @@ def _unbroken(length: timedelta) -> str:
 def _day(day: date) -> str:
     # As the other dates of pages are: `Thu 2026-12-24`.
     return f"{day:%a %Y-%m-%d}"
+
+
+def _spoken(words: str) -> str:
+    # A policy may say `2nd last Fri 06:00`.
+    return _NTH.sub(lambda found: f"the {found[1]} {_WEEKDAYS[found[2]]}", words)
 
 
 def _is_of_days(freeze: Freeze) -> bool:

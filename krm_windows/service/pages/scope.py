@@ -64,10 +64,10 @@ EVERYWHERE = Where((), ALL, ())
 
 def offered(call: Call, like: str = "") -> Where:
     """Return what a form begins with: the cluster of its address, those `like` one, or all."""
+    call.windows.evaluator.check(call.stored(), like or call.cluster)
     clusters = _clusters(call)
     if like and clusters:
         return Where(clusters, SOME, groups.like(call, like))
-    call.windows.evaluator.check(call.stored(), call.cluster)
     if call.cluster is None:
         return Where(clusters, ALL, ())
     return Where(clusters, SOME, (call.cluster,))

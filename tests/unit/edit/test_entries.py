@@ -62,6 +62,7 @@ def test_the_turn_of_the_year_is_offered_beside_the_next_holidays(today: str) ->
 def test_places_have_names() -> None:
     assert public_holidays.countries()[public_holidays.country_of("Europe/Berlin")] == "Germany"
     assert public_holidays.regions("DE")["BY"] == "Bayern"
+    assert public_holidays.regions("FR")["971"] == "Guadeloupe"
     assert public_holidays.country_of("UTC") == ""
 
 

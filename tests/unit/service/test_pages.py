@@ -524,6 +524,21 @@ def test_what_a_scope_does_not_allow_is_not_offered(
     assert get(unknown, "/ui/login").status == 200
 
 
+@pytest.mark.parametrize(
+    ("words", "spoken"),
+    [
+        ("first Sun 06:00 to first Sun 10:00", "the first Sunday 06:00 to the first Sunday 10:00"),
+        (
+            "2nd last Fri 06:00 to last Sat 07:00",
+            "the 2nd last Friday 06:00 to the last Saturday 07:00",
+        ),
+        ("Mon 08:00 to Thu 17:00", "Mon 08:00 to Thu 17:00"),
+    ],
+)
+def test_a_day_of_a_month_is_said_as_people_say_it(words: str, spoken: str) -> None:
+    assert rendering.environment().filters["spoken"](words) == spoken
+
+
 def test_how_far_away_it_is_says_on_which_side() -> None:
     now = datetime(2026, 11, 23, 9, tzinfo=UTC)
     for seconds, said in ((30, "within a minute"), (0, "just now"), (-30, "just now")):

@@ -52,7 +52,9 @@ def subjects(commits: list[dict[str, str]]) -> list[str]:
     return [each["subject"] for each in commits]
 
 
-def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str]) -> None:
+def test_what_came_since_it_closed_is_said(
+    serve: Serve, flux: Callable[..., str], git: Git
+) -> None:
     old = flux("2026-12-10T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "At the edge")
     flux("2026-12-10T16:00:01Z", "apps/settings.yaml", f"{SETTINGS}# 2\n", "One")
     new = flux("2026-12-11T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 3\n", "Two")
@@ -69,9 +71,10 @@ def test_what_came_since_it_closed_is_said(serve: Serve, flux: Callable[..., str
     # A page does not count what changes windows alone; another object in the file is more.
     for path, end in (("alone", ""), ("more", f"---\n{SETTINGS}")):
         flux("2026-12-11T17:00:00Z", f"clusters/{path}.yaml", ALONE % path + end, path)
+    git("commit", "--quiet", "--allow-empty", "--message=Changes nothing")
     client.windows.refresh()
     page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
-    assert "3 commits to <code>main</code>" in page
+    assert "4 commits to <code>main</code>" in page
     assert "1 commit of windows alone is not counted" in page
 
 
