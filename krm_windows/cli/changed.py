@@ -82,7 +82,6 @@ def run(
         raise UsageError("POLICY must be a file, which is written again")
     # A link itself would be replaced by a file, and what it led to would stay as it was.
     path = tops.followed(Path(arguments.policy))
-    items = cluster_resources.read(arguments.resources)
     # By the name that was given, which is also what messages say.
     top, outputs = rendered.of_file(path, inputs.policy(arguments.policy))
     # Nobody else changes these files here between the reading and the writing.
@@ -92,15 +91,12 @@ def run(
         file = os.path.relpath(path, top)
         if arguments.commit:
             commits.check(top, file)
-        # A target that is given up may be that of a policy beside it.
-        around = ExistingOutput(path, resources=lambda _: items)
-        old = inputs.policy(arguments.policy)
-        arguments.reason = arguments.reason or f"Change {old.namespace}/{old.name}"
-        new = _changed(old, change, arguments.policy)
-        view = View(at, _period(arguments, at), urgent)
-        proposal = propose(old, new, around.resources, view, around.gated)
+        proposal = _proposed(arguments, change, at, path, urgent=urgent)
+        new = proposal.new
+        arguments.reason = arguments.reason or f"Change {new.namespace}/{new.name}"
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
-        asks = bool(made.confirm) and not (failed or arguments.dry_run)
+        writes = not failed and not arguments.dry_run
+        asks = writes and bool(made.confirm)
         said = proposal.spoken_turns if urgent else ""
         every = proposal.found if arguments.strict else proposal.results
         # With the lines that the file has after the change.
@@ -114,7 +110,7 @@ def run(
         if asks:
             questions.confirm(made.confirm)
         written = WriteOutcome()
-        if not (failed or arguments.dry_run):
+        if writes:
             written = _write(file, top, outputs, proposal, urgent=urgent)
             written = _committed(written, arguments)
     output.log_list(written.problems)
@@ -131,25 +127,30 @@ def run(
     return ExitCode.of(failed=failed or bool(written.stale))
 
 
-def _period(arguments: argparse.Namespace, at: datetime) -> Period | None:
-    if arguments.start is None and arguments.days == _DAYS:
-        return None
-    # From the minute on, as windows know no seconds.
-    return Period(arguments.start or at.replace(second=0, microsecond=0), arguments.days)
-
-
-def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
-    if isinstance(policy, Entry):
+def _proposed(
+    arguments: argparse.Namespace, change: Change, at: datetime, path: Path, *, urgent: bool
+) -> Proposal:
+    """Change the policy, and say what comes of it."""
+    items = cluster_resources.read(arguments.resources)
+    old = inputs.policy(arguments.policy)
+    if isinstance(old, Entry):
         message = "is an entry of a List; make the policy a document of its own to change it here"
-        place = policy.node
-        raise InputError(message, policy.lines_above + place.line, place.column).in_file(file)
+        line = old.lines_above + old.node.line
+        raise InputError(message, line, old.node.column, arguments.policy)
     try:
-        return change(policy)
+        new = change(old)
     except InputError as error:
         # With a line it is about the policy's text; without one, about what is to become of it.
         if error.line:
-            raise error.in_file(file) from error
+            raise error.in_file(arguments.policy) from error
         raise
+    period = None
+    if arguments.start is not None or arguments.days != _DAYS:
+        # From the minute on, as windows know no seconds.
+        period = Period(arguments.start or at.replace(second=0, microsecond=0), arguments.days)
+    # A target that is given up may be that of a policy beside it.
+    around = ExistingOutput(path, resources=lambda _: items)
+    return propose(old, new, around.resources, View(at, period, urgent), around.gated)
 
 
 @dataclass(frozen=True, slots=True)
