@@ -60,7 +60,7 @@ Days = Annotated[int, Query(ge=1, le=_MOST_DAYS, description="How many days.")]
 DrawnDays = Annotated[int, Query(alias="days", ge=1, le=100)]
 # Of a month, such as 2026-12, its first day.
 Month = Annotated[
-    date | None, BeforeValidator("{}-01".format), Query(ge=date(1970, 1, 1), lt=date(3000, 1, 1))
+    date | None, Query(ge=date(1970, 1, 1), lt=date(3000, 1, 1)), BeforeValidator("{}-01".format)
 ]
 # `limit` and `continue`, as in the API of Kubernetes ("API Concepts", large collections).
 Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="The maximum number of rows.")]
