@@ -117,23 +117,24 @@ class Effects:
 
     def author(
         self, stored: Stored, cluster: str | None, rule: str, history: Iterable[Commit]
-    ) -> Commit | None:
-        """Return the commit that gave a rule its text; None where no such one is in the history.
+    ) -> Commit | int:
+        """Return the commit that gave a rule its text, or else how many of a history came later.
 
         The history has the latest commits that changed the file, newest first; `rule` is a path in
         the spec, such as `windows.week`, and on a cluster its patch counts, too.
         """
         policy = stored.file, stored.namespace, stored.name
         shallow = self._branch.layout.shallow()
-        for commit in history:
+        later = -1
+        for later, commit in enumerate(history):
             text = self._text(commit.name, cluster, rule, *policy)
             before = [self._text(parent, cluster, rule, *policy) for parent in commit.parents]
             # What cannot be read, or was cut off, may have said the same.
             if _UNKNOWN in (text, *before) or (shallow and not before):
-                return None
+                return later
             if text not in before:
                 return commit
-        return None
+        return later + 1
 
     def _said(self, commit: str, cluster: str | None, rule: str, *policy: str) -> str:
         places = [("spec",), ("spec", "clusters", cluster)] if cluster else [("spec",)]

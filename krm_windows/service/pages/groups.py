@@ -25,8 +25,10 @@ MOST = 100
 """Of one policy: each takes milliseconds, the first time."""
 TOO_MANY = "not worked out here, as so many clusters differ: search for one by its name"
 """Why nothing is known of those beyond, which are one group all the same, so that all count."""
-# Of a file, those that are searched for who wrote a rule.
-_COMMITS = 15
+COMMITS = 15
+"""So many changes of a file are at hand."""
+# Who wrote a rule is searched for in more, of which each is read: a moment's work, the first time.
+_MOST_BYTES = 250_000
 _CLOSING = ("freezes.", "overrides.")
 _MINUTE = timedelta(minutes=1)
 
@@ -77,13 +79,13 @@ class Group:
 class Reason:
     """A rule that decides: what it is, by the field of the spec, its key there, and what it says.
 
-    `written` is the commit that gave it its text, None where that is unknown.
+    `written` is the commit that gave it its text; where that is unknown, how many came later.
     """
 
     kind: str
     key: str
     entry: Window | Freeze | Override | None
-    written: Commit | None
+    written: Commit | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +182,16 @@ def explain(call: Call, group: Group) -> Explanation | None:
 def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]:
     windows, stored = call.windows, group.stored
     spec = windows.evaluator.policy(stored, group.cluster).spec
-    history = windows.history(stored, _COMMITS)
     for rule in rules:
         kind, _, key = rule.partition(".")
-        written = windows.effects.author(stored, group.cluster, rule, history)
+        written = windows.effects.author(stored, group.cluster, rule, _history(call, stored))
         # `state`, and others that are no entries of a map.
         entry = getattr(spec, kind)[key] if key else None
         yield Reason(kind, key, entry, written)
+
+
+def _history(call: Call, stored: Stored) -> Iterator[Commit]:
+    """Yield the changes of a policy's file, newest first; beyond those at hand if need be."""
+    yield from call.windows.history(stored, COMMITS)
+    most = max(COMMITS, _MOST_BYTES // len(stored.config.span))
+    yield from call.windows.history(stored, most)[COMMITS:]

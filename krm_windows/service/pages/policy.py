@@ -31,7 +31,6 @@ from krm_windows.service.problems import Problem
 
 # A policy may name a thousand clusters that all differ: a search finds each, which has a page.
 _MOST_GROUPS = 20
-_COMMITS = 15
 _POLICY = "/ui/policies/{namespace}/{name}"
 _PHASES = (Phase.ACTIVE, Phase.COMING, Phase.OVER)
 router = routing.pages()
@@ -63,7 +62,7 @@ def show_policy(
     # To find it out takes as long as to render it: where it is asked for.
     renderer = windows.renderer if check == "rendered" else None
     rendered = renderer and renderer.check(commit, stored)
-    history = windows.history(stored, _COMMITS)
+    history = windows.history(stored, groups.COMMITS)
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call),

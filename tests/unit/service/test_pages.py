@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 import krm_windows
 from krm_windows.service.access import Caller, Scope, Ways
-from krm_windows.service.pages import rendering, spans
+from krm_windows.service.pages import groups, rendering, spans
 from krm_windows.service.problems import Problem
 from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_branch import Person
@@ -375,6 +375,17 @@ def test_it_is_said_why_and_by_whom(
     assert said in text
     by = "Mallory" if cluster == "south" else "Operator"
     assert re.search(f"by {by}, ", text.partition("This is what Git says.")[0])
+
+
+def test_who_wrote_a_rule_is_found_beyond_the_changes_at_hand(
+    client: Client, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "COMMITS", 1)
+    rewrite(client, git, "apps]", "apps, more]")
+    assert "by Operator, " in get(client, f"{PAGE}?cluster=north").text.partition("Git says.")[0]
+    monkeypatch.setattr(groups, "_MOST_BYTES", 1)
+    said = "by an unknown person: it is older than the last change of the file"
+    assert said in get(client, f"{PAGE}?cluster=north").text
 
 
 def test_only_an_override_that_holds_now_is_shown_as_open(serve: Serve, git: Git) -> None:
