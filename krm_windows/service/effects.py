@@ -133,8 +133,13 @@ class Effects:
             if _UNKNOWN in (text, *before) or (shallow and not before):
                 return later
             if text not in before:
-                return commit
+                return later + 1 if self._is_moved(commit, stored.file) else commit
         return later + 1
+
+    def _is_moved(self, commit: Commit, file: str) -> bool:
+        """Whether a commit moved a file as it was, so that somebody else has written it."""
+        moved = [self._branch.objects.found(commit.name, file), None]
+        return moved in (pair for _, *pair in self._branch.steps(commit)[0])
 
     def _said(self, commit: str, cluster: str | None, rule: str, *policy: str) -> str:
         places = [("spec",), ("spec", "clusters", cluster)] if cluster else [("spec",)]

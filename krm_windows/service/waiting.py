@@ -23,7 +23,7 @@ from krm_windows.service.problems import Problem, Record
 from krm_windows.service.settings import Settings
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import MOST_FILES, Branch
+from krm_windows.system.git_branch import Branch
 from krm_windows.system.git_objects import Commit
 from krm_windows.system.programs import Limits
 
@@ -158,12 +158,9 @@ class Waiting:
         return Targets(tuple(map(_target, json.loads(ended.output)["targets"])))
 
     def _changes_only(self, commit: Commit, own: tuple[str, ...]) -> bool:
-        objects = self._branch.objects
-        old, new = (each and objects.tree(each) for each in (commit.parent, commit.name))
-        # Of a large commit, the first other path says it.
-        changed = objects.differences(old, new, MOST_FILES)
-        # One that changes nothing changes no windows, either.
-        return old != new and all(f"{path}/".startswith(own) for path, _, _ in changed)
+        # Of a large commit, the first other path says it; one that changes nothing has none.
+        paths = (f"{path}/" for path, *_ in self._branch.steps(commit)[0])
+        return next(paths, "").startswith(own) and all(each.startswith(own) for each in paths)
 
     def _read_history(self, tip: str) -> tuple[Commit, ...]:
         return tuple(self._branch.first_parents(tip, MOST_COMMITS))

@@ -246,11 +246,17 @@ class Branch:
                 break
         return found
 
+    def steps(self, commit: Commit) -> list[Iterator[tuple[str, Node | None, Node | None]]]:
+        """Return for each parent the paths at which a commit differs, what was and what is there.
+
+        The first commit has one step, from nothing.
+        """
+        new, *old = (self.objects.tree(each) for each in (commit.name, *commit.parents))
+        return [self.objects.differences(each, new, MOST_FILES) for each in old or [None]]
+
     def changed(self, commit: Commit) -> set[str]:
         """Return the paths at which a commit has something else than each of its parents."""
-        new, *old = (self.objects.tree(each) for each in (commit.name, *commit.parents))
-        found = [self.objects.differences(each, new, MOST_FILES) for each in old or [None]]
-        paths = (map(itemgetter(0), each) for each in found)
+        paths = (map(itemgetter(0), each) for each in self.steps(commit))
         return set(next(paths)).intersection(*paths)
 
     def first_parents(self, commit: str, count: int) -> list[Commit]:

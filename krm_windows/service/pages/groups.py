@@ -165,18 +165,18 @@ def explain(call: Call, group: Group) -> Explanation | None:
         return None
     rules, following = decision.rules, None
     later: tuple[str, ...] = ()
-    has_ended = not rules and decision.since is not None
-    if has_ended and decision.since:
+    ended = None if rules else decision.since
+    if ended is not None:
         # A freeze, or an override, may have begun while it was open, and be over, too.
-        rules = timeline.decide(timetable, decision.since).rules
+        rules = timeline.decide(timetable, ended).rules
         if not any(rule.startswith(_CLOSING) for rule in rules):
-            rules = timeline.decide(timetable, decision.since - _MINUTE).rules
+            rules = timeline.decide(timetable, ended - _MINUTE).rules
     if decision.until:
         following = timeline.decide(timetable, decision.until)
         last = timeline.decide(timetable, decision.until - _MINUTE).rules
         later = last if last != decision.rules else ()
     reasons, others = (tuple(_reasons(call, group, each)) for each in (rules, later))
-    return Explanation(reasons, others, has_ended, following)
+    return Explanation(reasons, others, ended is not None, following)
 
 
 def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]:

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query
-from markupsafe import Markup
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -24,7 +23,7 @@ from krm_windows.service.admission import Call, ReadCluster
 from krm_windows.service.pages import events, groups, own, subscribe
 from krm_windows.service.pages.groups import Group
 from krm_windows.service.pages.history import proposed
-from krm_windows.service.pages.rendering import environment, here, page
+from krm_windows.service.pages.rendering import here, page
 from krm_windows.service.parameters import DrawnDays, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
@@ -89,7 +88,7 @@ def show_policy(
         "zones": len(clocks.of_clusters(stored.config)),
         # However wrong the policy is otherwise.
         "names": stored.config.get("spec", "windows"),
-        **dict.fromkeys(("picture", "words", "listed", "rules", "wrong")),
+        **dict.fromkeys(("picture", "listed", "rules", "wrong")),
     }
     try:
         values |= _calendar(call, rows, Period(start or groups.today(rows, now), days))
@@ -119,7 +118,7 @@ def _listed(call: Call, stored: Stored) -> list[list[ListedOverride]]:
 
 
 def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, object]:
-    """Draw the calendar: the `picture`, and every fact of it in `words`; with the days beside it.
+    """Return the `picture` of the calendar, and the days beside it.
 
     Clusters that are alike share a row, so that a fleet of fifty is read at a glance. Tracks of SVG
     are placed by shares of the width: the Content Security Policy allows no style in an element.
@@ -129,14 +128,8 @@ def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, ob
         names = each.names or (None,)
         timetables += (call.windows.evaluator.timetable(each.stored, name) for name in names)
     picture = draw(calendars(timetables, period), call.windows.now())
-    templates = {"picture": "picture.html", "words": "described.html"}
-    drawn = {
-        # Every text in it was escaped by the template.
-        name: Markup(environment().get_template(template).render(picture=picture))  # noqa: S704
-        for name, template in templates.items()
-    }
     first, length = picture.rows[0].days[0], timedelta(days=period.days)
-    return {**drawn, "before": f"{first - length}", "after": f"{first + length}"}
+    return {"picture": picture, "before": f"{first - length}", "after": f"{first + length}"}
 
 
 def _rules(call: Call, stored: Stored) -> dict[str, object] | None:

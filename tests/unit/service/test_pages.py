@@ -388,6 +388,14 @@ def test_who_wrote_a_rule_is_found_beyond_the_changes_at_hand(
     assert said in get(client, f"{PAGE}?cluster=north").text
 
 
+def test_who_moves_a_file_has_not_written_its_rules(client: Client, git: Git) -> None:
+    git("mv", "clusters/week.yaml", "moved.yaml")
+    git("commit", "--quiet", "--message=Move")
+    client.windows.refresh()
+    said = "Written by an unknown person: it is older than the last change of the file"
+    assert said in get(client, f"{PAGE}?cluster=north").text
+
+
 def test_only_an_override_that_holds_now_is_shown_as_open(serve: Serve, git: Git) -> None:
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
     days = {"past": (21, 22), "present": (22, 24), "future": (25, 26)}
