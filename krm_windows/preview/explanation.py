@@ -5,7 +5,7 @@ A sentence for each rule, every moment as it is resolved, and what wins over wha
 
 from collections.abc import Iterator
 from datetime import UTC, time, tzinfo
-from itertools import product
+from itertools import chain, product
 
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.moments import Value
@@ -59,18 +59,19 @@ def _field(name: str, numbers: frozenset[int], every: frozenset[int]) -> str:
     return f"{name} {', '.join(map(str, sorted(numbers)))}"
 
 
-def order(timetable: Timetable) -> Iterator[str]:
-    """Yield what decides, the strongest first; what the policy does not have is left out."""
-    states = {rule.state for rule in timetable.overrides}
+def order(timetable: Timetable, *others: Timetable) -> Iterator[str]:
+    """Yield what decides, the strongest first; what no timetable has is left out."""
+    every = ((*each.overrides, *each.freezes, *each.windows) for each in (timetable, *others))
+    kinds = {rule.state or rule.kind for rule in chain.from_iterable(every)}
     # `spec.state` holds until somebody changes it back.
     if timetable.state != "Scheduled":
         yield f"state: {timetable.state}, set by hand, so nothing below has an effect"
-    if "Closed" in states:
+    if "Closed" in kinds:
         yield "overrides that close"
-    if "Open" in states:
+    if "Open" in kinds:
         yield "overrides that open"
-    if timetable.freezes:
+    if "freezes" in kinds:
         yield "freezes: they close the part of a window that they overlap; the rest stays open"
-    if timetable.windows:
+    if "windows" in kinds:
         yield "windows: open while at least one window is open"
     yield f"otherwise: {timetable.outside_windows.lower()}"

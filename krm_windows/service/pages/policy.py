@@ -93,7 +93,8 @@ def show_policy(
     try:
         values |= _calendar(call, rows, Period(start or groups.today(rows, now), days))
         values["listed"] = _listed(call, stored)
-        values["rules"] = _rules(call, stored)
+        values["rules"] = _rules(call, stored, every)
+        values["overruled_by"] = partial(_overruled_by, every)
     except Problem as problem:
         values["wrong"] = problem
     return page(call, "policy.html", values)
@@ -117,6 +118,20 @@ def _listed(call: Call, stored: Stored) -> list[list[ListedOverride]]:
     return sorted(same.values(), key=lambda each: _PHASES.index(each[0].phase))
 
 
+def _overruled_by(every: Sequence[Group], alike: Sequence[ListedOverride]) -> dict[str, list[str]]:
+    """Return the reasons by which it is overruled, each with where; "" is where by none."""
+    one, places = alike[0], {each.cluster for each in alike}
+    found: dict[str, list[str]] = {}
+    for group in every:
+        # None decide on clocks where it is over, or has yet to begin.
+        deciding = group.overrides
+        by = "" if one.name in deciding else next(iter(deciding.values()), "")
+        for name in group.names or ("",):
+            if name in places or (None in places and name not in one.elsewhere):
+                found.setdefault(by, []).append(name)
+    return found
+
+
 def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, object]:
     """Return the `picture` of the calendar, and the days beside it.
 
@@ -132,7 +147,7 @@ def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, ob
     return {"picture": picture, "before": f"{first - length}", "after": f"{first + length}"}
 
 
-def _rules(call: Call, stored: Stored) -> dict[str, object] | None:
+def _rules(call: Call, stored: Stored, every: Sequence[Group]) -> dict[str, object] | None:
     """Return the rules of a cluster, or those that the form without a cluster changes.
 
     None where a policy has none for all clusters.
@@ -146,6 +161,7 @@ def _rules(call: Call, stored: Stored) -> dict[str, object] | None:
         if cluster is None and evaluator.clusters(stored):
             return None
         raise
-    # As `explain` says it.
-    order = list(explanation.order(timetable))
+    # As `explain` says it, and with what some clusters alone have.
+    own_timetables = (each.timetable for each in every)
+    order = list(explanation.order(timetable, *filter(None, own_timetables)))
     return {"spec": spec, "order": order, "own": own.listed(call)}

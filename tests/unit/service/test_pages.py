@@ -411,6 +411,28 @@ def test_only_an_override_that_holds_now_is_shown_as_open(serve: Serve, git: Git
     assert "Open by an override: Why" in page.text
 
 
+def test_an_override_that_another_one_overrules_is_not_shown_as_open(
+    serve: Serve, git: Git
+) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    entry = "overrides: {%s: {state: %s, ends: 2026-11-24, reason: %s}}"
+    rewrite(client, git, "  clusters:\n", f"  {entry % ('fix', 'Open', 'Fix')}\n  clusters:\n")
+    rewrite(client, git, "south:\n", f"south:\n      {entry % ('audit', 'Closed', 'Audit')}\n")
+    for query, said in (
+        ("", "Open Fix until Wed 2026-11-25 00:00 , on south overruled by Audit"),
+        ("?cluster=north", "Open Fix until Wed 2026-11-25 00:00 Europe/Berlin"),
+        ("?cluster=south", "Overruled Fix open until Wed 2026-11-25 00:00 , overruled by Audit"),
+    ):
+        page = get(client, PAGE + query)
+        assert said in page.text
+        classes = [found.get("class") for _, found in page.tags]
+        assert classes.count("state open") == (query != "?cluster=south")
+    # It is on one cluster only.
+    assert "wins overrides that close overrides that open windows" in get(client, PAGE).text
+    rewrite(client, git, "  timeZone:", "  state: Closed\n  timeZone:")
+    assert "Overruled Audit closed until" in get(client, PAGE).text
+
+
 def test_a_wrong_override_is_told_beside_its_field(serve: Serve, git: Git) -> None:
     # Ten in the morning in Berlin.
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
