@@ -2,11 +2,16 @@
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import product
+from zoneinfo import ZoneInfo
 
 from krm_windows import plurals
 from krm_windows.edit.patches import clusters_of
 from krm_windows.policy.model import Freeze, Window
+from krm_windows.schedule import table, wallclock
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule
 from krm_windows.service.admission import Call
 from krm_windows.service.problems import Problem
 
@@ -43,6 +48,15 @@ def listed(call: Call) -> list[Own]:
         Own(kind, name, tuple(alike), _rule(call, kind, name, alike[0]))
         for (kind, name, _), alike in list(found.items())[:_MOST]
     ]
+
+
+def place(now: datetime, zone: ZoneInfo, freeze: Freeze) -> tuple[bool, str]:
+    """Say whether a freeze is over, and when it begins next, or did: they are listed like that."""
+    begins = freeze.starts.value
+    if isinstance(begins, Recurrence):
+        return False, f"{begins.after(wallclock.wall(now, zone))}"
+    _, ends = table.interval(Rule(Kind.FREEZE, "", begins, freeze.ends_at), zone)
+    return ends <= wallclock.minute_of(now), f"{begins}"
 
 
 def _rule(call: Call, kind: str, name: str, cluster: str) -> Window | Freeze | None:

@@ -164,4 +164,12 @@ def _rules(call: Call, stored: Stored, every: Sequence[Group]) -> dict[str, obje
     # As `explain` says it, and with what some clusters alone have.
     own_timetables = (each.timetable for each in every)
     order = list(explanation.order(timetable, *filter(None, own_timetables)))
-    return {"spec": spec, "order": order, "own": own.listed(call)}
+    place = partial(own.place, call.windows.now(), timetable.zone)
+    freezes = sorted(spec.freezes, key=lambda name: place(spec.freezes[name]))
+    return {
+        "spec": spec,
+        "freezes": freezes,
+        "place": place,
+        "order": order,
+        "own": own.listed(call),
+    }

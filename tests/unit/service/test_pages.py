@@ -84,6 +84,22 @@ def test_a_policy_has_a_page(client: Client) -> None:
     assert (page.text.count("Today"), get(client, PAGE).text.count("Today")) == (1, 2)
 
 
+def test_freezes_are_listed_as_they_begin(serve: Serve, git: Git) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    days = {"a": '"0 0 31 12 *", duration: 1d', "b": "2026-12-24, ends: 2026-12-26"}
+    days |= {"c": "2026-11-22, ends: 2026-11-22", "d": "2026-11-22, ends: 2026-11-23"}
+    every = ", ".join(f"{name}: {{starts: {when}, reason: Why}}" for name, when in days.items())
+    rewrite(client, git, "  clusters:\n", f"  freezes: {{{every}}}\n  clusters:\n")
+    page = get(client, PAGE)
+    assert re.findall(r"\b([a-d]) (Over )?Closed", page.text) == [
+        ("d", ""),
+        ("b", ""),
+        ("a", ""),
+        ("c", "Over "),
+    ]
+    assert "week except on south Open Mon" in page.text
+
+
 def test_a_month_is_for_those_that_are_alike(client: Client) -> None:
     page = get(client, f"{PAGE}/month?month=2026-12")
     assert page.status == 200
