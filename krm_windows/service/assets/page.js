@@ -55,6 +55,8 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
       const response = await fetch(address, { method: "POST", body, signal: asked.signal });
       const answer = new DOMParser().parseFromString(await response.text(), "text/html");
       if (answer.getElementById("preview")) takeOver(form, answer);
+      // What was wrong when it was sent.
+      if (!answer.querySelector(".has-found")) document.getElementById("summary")?.remove();
       else status.textContent = answer.querySelector(".lead")?.textContent ?? "No preview just now.";
     } catch (error) {
       if (error.name !== "AbortError") status.textContent = "The service cannot be reached.";

@@ -175,7 +175,9 @@ class Form:
             instead = Instead(beside, proposed, proposed) if proposed else None
             self._add(beside, Found(message, result.severity, instead))
             return
-        # The form has no field for it.
+        # The form has no field for it, and the hours say what comes of it.
+        if result.severity is Severity.INFO:
+            return
         found = Found(_sentence(result, self.words.get(result.rule)), result.severity)
         if found not in self.general:
             self.general.append(found)

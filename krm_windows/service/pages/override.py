@@ -11,10 +11,11 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import OverrideRequest, PastError
+from krm_windows.edit.overrides import ListedOverride, OverrideRequest, PastError, Phase
 from krm_windows.edit.patches import rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Today
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.preview.clock import shown
@@ -22,6 +23,7 @@ from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
 from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form, Found, moment
+from krm_windows.service.pages.scope import Where
 from krm_windows.service.pages.spans import Lack
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Order
@@ -71,7 +73,8 @@ def show_override_form(
     # Where nobody has to sign in, it is not known who asks.
     is_known = call.caller != call.service.access.ways.anonymous
     by = call.caller.person.name if is_known else ""
-    first = {"state": state, "when": "now", "requestedBy": by}
+    today = Today(call.windows.now()).on(overrides.zone_of_ends(call.stored().config, call.cluster))
+    first = {"state": state, "when": "now", "from": today.isoformat(), "requestedBy": by}
     where = scope.offered(call, like)
     return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=where))
 
@@ -99,12 +102,18 @@ def make_override(call: OverrideCluster, fields: Fields) -> Response:
 
 def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     texts = {name: sent.get(name, "").strip() for name in FIELDS}
-    form = Form(texts, action, fields=_PLACES, where=scope.sent(call, sent))
+    where = scope.sent(call, sent)
+    if texts["override"]:
+        where = _holding(call, where, texts["override"])
+    form = Form(texts, action, fields=_PLACES, where=where)
     if action == "save" and not texts["reason"]:
         form.add("reason", _WRONG["reason"])
     if texts["override"] and texts["end"]:
         order = Order(call.caller, texts["reason"], urgent=True, override=texts["override"])
-        end = partial(overrides.ended, name=texts["override"], places=form.where.places)
+        places = where.places
+        if where.kind == scope.ALL:
+            places = tuple(overrides.holders(call.stored().config, texts["override"]))
+        end = partial(overrides.ended, name=texts["override"], places=places)
         return form.answer(call, end, order) or _page(call, form)
     request = _request(form, call)
     if request is None:
@@ -114,6 +123,16 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     change = partial(_changed, form=form, request=request, at=call.windows.now())
     order = Order(call.caller, request.reason, urgent=True, override=request.name)
     return form.answer(call, change, order) or _page(call, form)
+
+
+def _holding(call: Call, where: Where, override: str) -> Where:
+    """Return where an override can be changed: on no cluster that has none of that name."""
+    config = call.stored().config
+    having = [each for each in where.clusters if override in rules_on(config, "overrides", each)]
+    where = replace(where, clusters=tuple(having))
+    if where.kind == scope.ALL and having and override not in rules_on(config, "overrides", None):
+        return replace(where, kind=scope.SOME, chosen=where.clusters)
+    return where
 
 
 def _request(form: Form, call: Call) -> OverrideRequest | None:
@@ -130,8 +149,10 @@ def _request(form: Form, call: Call) -> OverrideRequest | None:
         except RefusedError as error:
             form.add("for", str(error))
     starts = moment(texts, "from") if texts["when"] == "at" else ""
-    if texts["override"]:
-        starts = _planned(form, call)
+    held = _held(form, call)
+    # One that is to come lasts so long from when it begins.
+    if held and held.begins and held.phase is Phase.COMING:
+        starts = held.begins.isoformat(timespec="minutes")
     # All that is missing at once.
     missing = {"state": texts["state"] not in overrides.STATES, end: not (length or until)}
     missing["from"] = texts["when"] == "at" and not texts["from"]
@@ -155,15 +176,15 @@ def _request(form: Form, call: Call) -> OverrideRequest | None:
     )
 
 
-def _planned(form: Form, call: Call) -> str:
-    """Return when the override whose end is changed is to begin; empty for one that has begun."""
-    place, name, now = form.where.places[0], form.texts["override"], call.windows.now()
+def _held(form: Form, call: Call) -> ListedOverride | None:
+    """Return the override whose end is changed, as it is now."""
+    place = next(iter(form.where.places), None)
     # In a policy with errors it is not known.
     with suppress(InputError):
-        for each in overrides.listed(call.stored().config, now, place):
-            if each.name == name and each.begins and each.begins > now:
-                return each.begins.isoformat(timespec="minutes")
-    return ""
+        for each in overrides.listed(call.stored().config, call.windows.now(), place):
+            if each.name == form.texts["override"]:
+                return each
+    return None
 
 
 def _begins(starts: str, call: Call) -> datetime:
@@ -190,8 +211,8 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
         begun, ended = (datetime.fromisoformat(str(entry[name])) for name in ("starts", "ends"))
     except PastError:
         form.add("from", "It must begin later than now; to begin at once, choose Now.")
-    except InputError as error:
-        form.add(ends, str(error))
+    except InputError:
+        form.add(ends, "It must end within a year: for longer, change the windows.")
     except ValueError:
         # What is no moment is said of the policy with it.
         return
@@ -239,4 +260,5 @@ def _page(call: Call, form: Form) -> Response:
     # A policy with errors may be closed by hand, and an override of it is written all the same.
     with suppress(Problem):
         state = evaluator.policy(call.stored(), call.cluster).spec.state
-    return form.page(call, "override.html", clock=clock, lengths=LENGTHS, held=state)
+    held = _held(form, call)
+    return form.page(call, "override.html", clock=clock, lengths=LENGTHS, state=state, held=held)

@@ -62,6 +62,9 @@ def show_policy(
     renderer = windows.renderer if check == "rendered" else None
     rendered = renderer and renderer.check(commit, stored)
     history = windows.history(stored, groups.COMMITS)
+    # Anybody can write an address: it is said only of a commit that did change the file. It may
+    # have been some commits ago: the page was left open, and loaded again.
+    done = next((each for each in history if each.name == made), None)
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call),
@@ -75,9 +78,8 @@ def show_policy(
         "targets": targets,
         "history": history,
         "proposed": proposed(call, stored),
-        # Anybody can write an address: it is said only of a commit that did change the file. It may
-        # have been some commits ago: the page was left open, and loaded again.
-        "saved": next((each for each in history if each.name == made), None),
+        "saved": done,
+        "note": windows.effects.of(done, stored).note if done else "",
         "changed": changed,
         "rendered": rendered,
         "stages": stages,

@@ -18,6 +18,8 @@ from krm_windows.edit import entries, overrides
 from krm_windows.edit.patches import clusters_of, patched, rules_on
 from krm_windows.krm import KubeObject, Value
 from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Today
+from krm_windows.plurals import some
 from krm_windows.policy.fields import LABEL
 from krm_windows.schedule import wallclock
 from krm_windows.service import routing
@@ -178,6 +180,7 @@ def _answer(call: Call, rule: Rule, fields: Mapping[str, str], action: str) -> R
     form.path = f"{kind.many}.{changed.name}"
     if not rule.name:
         texts[kind.why] = f"{kind.name.capitalize()}: {texts[kind.about] or name}"
+        _check_over(call, form)
     elif action == "save" and not texts[kind.why]:
         form.add(kind.why, REASON)
     if kind is FREEZE and not typed[kind.about]:
@@ -208,6 +211,15 @@ def _typed(call: Call, form: Form, rule: Rule) -> dict[str, str]:
     return typed
 
 
+def _check_over(call: Call, form: Form) -> None:
+    """Refuse dates that are over: they would change nothing."""
+    texts, zone = form.texts, overrides.zone_of_ends(call.stored().config, call.cluster)
+    last = {"date": "end-date", "same": "date"}.get(texts["ends-on"])
+    today = Today(call.windows.now()).on(zone).isoformat()
+    if texts["repeats"] == "once" and last and "" < texts[last] < today:
+        form.add(last, "It is over already: choose a day that is to come.")
+
+
 def _named(config: KubeObject, form: Form, kind: Kind, begins: str) -> str:
     """Return the name of a new rule, and say what is wrong with it.
 
@@ -217,7 +229,7 @@ def _named(config: KubeObject, form: Form, kind: Kind, begins: str) -> str:
     taken = {*rules_on(config, kind.many, None), *chain.from_iterable(kind.own(config).values())}
     if not name:
         year = texts["date"][:4] if texts["repeats"] == "once" else ""
-        return entries.name(texts[kind.about] or begins, year, taken)
+        return entries.name(texts[kind.about] or begins, texts[kind.about] and year, taken)
     if not re.fullmatch(LABEL, name):
         spelled = entries.label(name)
         instead = Instead("name", spelled, f"Use {spelled}")
@@ -302,7 +314,9 @@ def _page(call: Call, form: Form, rule: Rule) -> Response:
         zones = {clocks.zone(config, call.cluster)}
     if len(zones) == 1:
         clock = f"Times are in {zones.pop().key}."
-    own = rule.kind.own(config).get(call.cluster or "", {})
+    every = rule.kind.own(config)
+    own = every.get(call.cluster or "", {})
+    others = [each for each, found in every.items() if rule.name in found]
     return form.page(
         call,
         "rule.html",
@@ -312,6 +326,7 @@ def _page(call: Call, form: Form, rule: Rule) -> Response:
         week=spans.WEEK,
         ordinals=[(name, name) for name in spans.NTH],
         month_days=list(spans.DAYS.items()),
+        others=f"What is set for {some(others, 3)} stays." if others else "",
         has_own=rule.name in own and any(rule.texts(config, None).values()),
         is_running=rule.kind is FREEZE and _is_running(call, rule.name, call.cluster),
     )

@@ -75,6 +75,7 @@ def test_a_freeze_is_added_by_dates(
         (dict.fromkeys(("date", "end-date", "reason"), ""), ["date", "end-date", "reason"]),
         ({"end-date": "2026-12-07"}, ["end-date"]),
         ({"end-date": "2026-12-08", "until": "00:00"}, ["end-date"]),
+        ({"date": "2026-11-01", "end-date": "2026-11-29"}, ["end-date"]),
         ({"date": "soon"}, ["date"]),
         ({"name": "Not a label"}, ["name"]),
         ({"scope": "some"}, ["scope"]),

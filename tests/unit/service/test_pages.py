@@ -363,6 +363,26 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert "overrides" not in policy(git)["clusters"]["south"]
 
 
+def test_an_override_of_all_is_ended_on_the_cluster_of_a_page(client: Client) -> None:
+    answer = ask(client, "")
+    name = answer.headers["location"].rpartition("overrides.")[2]
+    for cluster, left in (("south", ["north"]), ("north", [])):
+        place = f"{PAGE}?cluster={cluster}"
+        listed = get(client, place).fields
+        assert listed[f"on:{cluster}"] == "yes"
+        form = send(
+            client, f"{PAGE}/override/change?cluster={cluster}", {**listed, "end": "End now"}
+        )
+        assert form.fields["scope"] == "some"
+        assert send(client, f"{PAGE}/override?cluster={cluster}", form.fields).status == 303
+        # It is offered where it still holds.
+        form = send(
+            client, f"{PAGE}/override/change", {"override": name, "scope": "all", "end": "End now"}
+        )
+        boxes = [found.get("name", "") for _, found in form.tags]
+        assert [each.removeprefix("on:") for each in boxes if each.startswith("on:")] == left
+
+
 AUDIT = "overrides: {audit: {state: Closed, ends: 2026-11-23T12:00, reason: Why, %s}}"
 
 
@@ -505,7 +525,8 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
     assert page.text.count("On north, south; requested by Ada") == 2
     sent = {"override": "open-20261123-0900", "state": "open", **both}
     page = send(client, f"{PAGE}/override/change", sent)
-    assert "Change the end of an override" in page.text
+    assert "Change the end: open-20261123-0900" in page.text
+    assert "Mon 2026-11-23 12:00" in page.text
     fields = {**page.fields, "for": "at", "until": "2026-11-23", "until-time": "18:00"}
     assert send(client, f"{PAGE}/override", fields).status == 422
     assert send(client, f"{PAGE}/override", {**fields, "reason": "Longer"}).status == 303
