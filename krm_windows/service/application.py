@@ -78,7 +78,10 @@ def _problem(request: Request, error: Exception) -> Problem:
         case HTTPException(status_code=HTTPStatus.METHOD_NOT_ALLOWED):
             problem = _not_allowed(request)
         case HTTPException():
-            problem = Problem(HTTPStatus.NOT_FOUND, "path not found")
+            problem = Problem(
+                HTTPStatus.NOT_FOUND,
+                "Nothing is at this address: it may be mistyped, or out of date.",
+            )
         case InputError():
             # A policy of the repository that cannot be read.
             problem = Problem(HTTPStatus.CONFLICT, str(error))

@@ -42,7 +42,8 @@ def show_policy(
     days: DrawnDays = 7,
     # The commit that was made, and which rule it changed: `… windows.week`.
     saved: Annotated[str, Query()] = "",
-    # `rendered`: find out whether what is rendered is current; `targets`: what the targets take.
+    # `rendered`: find out whether what is rendered is current; `targets`: what the targets take;
+    # `revoked`: say that a calendar address is.
     check: Annotated[str, Query()] = "",
 ) -> Response:
     """Show a policy: its state, calendar, rules and changes."""
@@ -85,6 +86,7 @@ def show_policy(
         "stages": stages,
         "days": days,
         "subscriptions": subscribe.listed(call),
+        "revoked": check == "revoked",
         "chosen": {"from": start.isoformat()} if start else {},
         "zone": overrides.zone_of_ends(stored.config, cluster),
         "zones": len(clocks.of_clusters(stored.config)),

@@ -31,10 +31,11 @@ def make_calendar_address(call: ReadCluster, _: Fields) -> Response:
 @router.post(f"{_SUBSCRIBE}/revoke")
 def revoke_calendar_address(call: ReadCluster, fields: Fields) -> Response:
     """Revoke an address."""
+    done = None
     # The list says what is left, also to who presses twice.
     if call.service.subscriptions.revoke(call.caller, call.place, fields.get("hash", "")):
-        call.logged["event"] = "unsubscribed"
-    url = f"{here(call)(cluster=call.cluster)}#subscribe"
+        call.logged["event"], done = "unsubscribed", "revoked"
+    url = f"{here(call)(cluster=call.cluster, check=done)}#subscribe"
     return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)
 
 

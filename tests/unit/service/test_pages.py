@@ -100,8 +100,11 @@ def test_freezes_are_listed_as_they_begin(serve: Serve, git: Git) -> None:
     assert "week except on south Open Mon" in page.text
 
 
-def test_a_month_is_for_those_that_are_alike(client: Client) -> None:
+def test_a_month_is_for_those_that_are_alike(client: Client, git: Git) -> None:
+    xmas = "{starts: 2026-12-25, duration: 1d, reason: Xmas}"
+    rewrite(client, git, "  clusters:\n", f"  freezes: {{a: {xmas}, b: {xmas}}}\n  clusters:\n")
     page = get(client, f"{PAGE}/month?month=2026-12")
+    assert "Freeze: Xmas" in page.text
     assert page.status == 200
     assert page.text.count("closed") >= 8
     assert {"until 17", "all day"} <= set(page.texts)
@@ -110,6 +113,9 @@ def test_a_month_is_for_those_that_are_alike(client: Client) -> None:
     # On the last days of a month, the next one is what somebody wants to print.
     client.windows.time = datetime(2026, 12, 31, 12, tzinfo=UTC)
     links = get(client, PAGE).links
+    for month in ("2026-11", "2026-12", "2027-01"):
+        text = get(client, f"{PAGE}/month?month={month}").text
+        assert ("Days before today are by today's rules." in text) == (month < "2027")
     assert {f"{PAGE}/month?month={each}" for each in ("2026-12", "2027-01")} <= {*links}
     for query, status in (("cluster=none", 404), ("month=2026-13", 400), ("month=1969-12", 400)):
         assert get(client, f"{PAGE}/month?{query}").status == status
@@ -769,7 +775,7 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
     following = next(link for link in first.links if "continue=" in link)
     assert "50 clusters from number 51 on, and more" in get(client, following).text
     assert f"{PAGE}?cluster=plant-77" in get(client, "/?q=plant-77").links
-    assert "No policies found" in get(client, "/?state=unknown&q=plant").text
+    assert "Nothing unknown matches “plant”." in get(client, "/?state=unknown&q=plant").text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
     assert "on:plant-7" in form.fields
     assert ask(client, **{"scope": "some", "on:plant-none": "yes"}).status == 404
