@@ -40,8 +40,8 @@ class PastError(InputError):
 class Phase(StrEnum):
     """Where an override is at an instant."""
 
-    COMING = "coming"
     ACTIVE = "active"
+    COMING = "coming"
     OVER = "over"
 
 

@@ -31,7 +31,6 @@ from krm_windows.service.problems import Problem
 # A policy may name a thousand clusters that all differ: a search finds each, which has a page.
 _MOST_GROUPS = 20
 _POLICY = "/ui/policies/{namespace}/{name}"
-_PHASES = (Phase.ACTIVE, Phase.COMING, Phase.OVER)
 router = routing.pages()
 
 
@@ -71,6 +70,7 @@ def show_policy(
         "here": here(call),
         "cluster": cluster,
         "clusters": windows.evaluator.clusters(stored),
+        "every": every,
         "rows": rows,
         "explain": partial(groups.explain, call),
         "further": len(every) - len(rows),
@@ -98,7 +98,6 @@ def show_policy(
         values |= _calendar(call, rows, Period(start or groups.today(rows, now), days))
         values["listed"] = _listed(call, stored)
         values["rules"] = _rules(call, stored, every)
-        values["overruled_by"] = partial(_overruled_by, every)
     except Problem as problem:
         values["wrong"] = problem
     return page(call, "policy.html", values)
@@ -119,21 +118,7 @@ def _listed(call: Call, stored: Stored) -> list[list[ListedOverride]]:
     same: dict[ListedOverride, list[ListedOverride]] = {}
     for each in found:
         same.setdefault(replace(each, cluster=each.cluster and ""), []).append(each)
-    return sorted(same.values(), key=lambda each: _PHASES.index(each[0].phase))
-
-
-def _overruled_by(every: Sequence[Group], alike: Sequence[ListedOverride]) -> dict[str, list[str]]:
-    """Return the reasons by which it is overruled, each with where; "" is where by none."""
-    one, places = alike[0], {each.cluster for each in alike}
-    found: dict[str, list[str]] = {}
-    for group in every:
-        # None decide on clocks where it is over, or has yet to begin.
-        deciding = group.overrides
-        by = "" if one.name in deciding else next(iter(deciding.values()), "")
-        for name in group.names or ("",):
-            if name in places or (None in places and name not in one.elsewhere):
-                found.setdefault(by, []).append(name)
-    return found
+    return sorted(same.values(), key=lambda each: [*Phase].index(each[0].phase))
 
 
 def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, object]:
