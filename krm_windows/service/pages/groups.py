@@ -137,7 +137,7 @@ def every(call: Call, stored: Stored, now: datetime) -> list[Group]:
         return shown
     # Of these, not even the first one counts for all.
     left = of(call, stored, rest, now)
-    return [*shown, replace(left, problem=TOO_MANY, timetable=None, decision=None, waits=None)]
+    return [*shown, Group(stored, rest, left.url, left.change, TOO_MANY)]
 
 
 def like(call: Call, cluster: str) -> tuple[str, ...]:
@@ -193,5 +193,5 @@ def _reasons(call: Call, group: Group, rules: Iterable[str]) -> Iterator[Reason]
 def _history(call: Call, stored: Stored) -> Iterator[Commit]:
     """Yield the changes of a policy's file, newest first; beyond those at hand if need be."""
     yield from call.windows.history(stored, COMMITS)
-    most = max(COMMITS, _MOST_BYTES // len(stored.config.span))
-    yield from call.windows.history(stored, most)[COMMITS:]
+    further = _MOST_BYTES // len(stored.config.span)
+    yield from call.windows.history(stored, COMMITS + further)[COMMITS:]

@@ -73,7 +73,6 @@ def show_policy(
         "every": every,
         "rows": rows,
         "explain": partial(groups.explain, call),
-        "further": len(every) - len(rows),
         "live": events.address(commit, rows),
         "waits": waits,
         "targets": targets,
@@ -86,12 +85,10 @@ def show_policy(
         "stages": stages,
         "days": days,
         "subscriptions": subscribe.listed(call),
-        "revoked": check == "revoked",
-        "chosen": {"from": start.isoformat()} if start else {},
+        "check": check,
+        "start": start,
         "zone": overrides.zone_of_ends(stored.config, cluster),
         "zones": len(clocks.of_clusters(stored.config)),
-        # However wrong the policy is otherwise.
-        "names": stored.config.get("spec", "windows"),
         **dict.fromkeys(("picture", "listed", "rules", "wrong")),
     }
     try:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from calendar import day_name
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache, partial
 from http import HTTPStatus
 from pkgutil import get_data
@@ -145,9 +145,11 @@ def environment() -> Environment:
     made = templating.environment("krm_windows.service")
     # Filters turn values into texts; functions make what no template could.
     made.filters["span"] = _unbroken
-    made.filters["typed"] = typed
+    # What somebody typed as it was, to be sent again by the same form.
+    made.filters["typed"] = escape
     made.filters["utc"] = utc
-    made.filters["day"] = _day
+    # As the other dates of pages are: `Thu 2026-12-24`.
+    made.filters["day"] = "{:%a %Y-%m-%d}".format
     made.filters["spoken"] = _spoken
     made.tests["of_days"] = _is_of_days
     made.filters["soon"] = soon
@@ -159,15 +161,13 @@ def environment() -> Environment:
     return made
 
 
-def typed(text: str) -> Markup:
-    """Return what somebody typed as it was, to be sent again by the same form."""
-    return escape(text)
-
-
 def away(at: datetime, now: datetime) -> str:
     """Say how far an instant is from now: `in 3 h 20 m`, `2 d ago`."""
     # Without seconds: minutes are what windows are made of.
-    distance = _rough(abs(at - now))
+    distance = abs(at - now)
+    # Of days, nobody wants the minutes.
+    if distance >= timedelta(days=2):
+        distance -= distance % timedelta(hours=1)
     if distance < timedelta(minutes=1):
         return "within a minute" if at > now else "just now"
     if at >= now:
@@ -188,11 +188,6 @@ def _unbroken(length: timedelta) -> str:
     return span(length).replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _day(day: date) -> str:
-    # As the other dates of pages are: `Thu 2026-12-24`.
-    return f"{day:%a %Y-%m-%d}"
-
-
 def _spoken(words: str) -> str:
     # A policy may say `2nd last Fri 06:00`.
     return _NTH.sub(lambda found: f"the {found[1]} {_WEEKDAYS[found[2]]}", words)
@@ -200,14 +195,8 @@ def _spoken(words: str) -> str:
 
 def _is_of_days(freeze: Freeze) -> bool:
     """Whether a freeze is of several whole days, of which the last is in it."""
-    begins, ends, *_ = freeze.span()
-    texts = {each.text for each in (begins, ends) if each is not None}
-    return len(texts) == len([each for each in texts if _DAY.fullmatch(each)]) > 1
-
-
-def _rough(length: timedelta) -> timedelta:
-    # Of days, nobody wants the minutes.
-    return length - length % timedelta(hours=1) if length >= timedelta(days=2) else length
+    texts = {freeze.starts.text, freeze.ends.text if freeze.ends else ""}
+    return len(texts) > 1 and all(map(_DAY.fullmatch, texts))
 
 
 def utc(seconds: int) -> datetime:
