@@ -173,6 +173,20 @@ def test_each_change_says_what_it_did(changed: list[str], serve: Serve) -> None:
     assert client.ask("GET", f"{PAGE}?on=Tuesday").status == 400
 
 
+def test_an_override_says_when_it_was_ended_on_one_cluster_after_another(
+    repository: Path, commit: Callable[..., str], serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = (repository / "clusters/week.yaml").read_text()
+    made = without.replace(END, OVERRIDE + END)
+    left = made.replace("    south:\n", "    south:\n      overrides: {inc-1: null}\n")
+    for hour, text in enumerate((made, left, without), 6):
+        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            monkeypatch.setenv(name, f"2026-11-20T{hour:02}:00Z")
+        commit({"clusters/week.yaml": text})
+    south, north = (f"ended at Fri 2026-11-20 {at}:00 by Operator on " for at in ("08", "09"))
+    assert f", {south}south, {north}north" in " ".join(listed(serve()).items)
+
+
 def test_the_history_of_all_policies_is_one_list(
     changed: list[str],
     git: Git,
