@@ -99,6 +99,7 @@ class ListedOverride:
         return {
             "name": self.name,
             "cluster": self.cluster,
+            "exceptClusters": [*self.elsewhere],
             "state": self.state,
             "begins": self.begins and stamp(self.begins, UTC),
             "ends": stamp(self.ends, UTC),
@@ -302,10 +303,10 @@ def ended(config: KubeObject, name: str, places: Collection[str | None]) -> Kube
         check_cluster(config, cluster)
         names = rules_on(config, "overrides", cluster)
         if name not in names:
-            known = ", ".join(names) or "the policy has none"
+            known = f"the policy has {', '.join(names) or 'none'}"
             others = [each for each in holders(config, name) if each]
             if cluster is None and others:
-                known = f"only on {some(others, 3)}"
+                known = f"it is only on {some(others, 3)}"
             raise AbsentError(f"override {name!r} not found: {known}")
     return _without(config, [(name, cluster) for cluster in places])
 

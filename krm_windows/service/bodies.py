@@ -3,8 +3,6 @@
 import json
 from urllib.parse import parse_qsl
 
-from pydantic_core import from_json
-
 from krm_windows.krm import Value
 from krm_windows.service.problems import bad_request
 
@@ -28,11 +26,28 @@ def parsed_object(body: bytes) -> dict[str, Value]:
 def parsed_json(body: bytes) -> Value:
     """Return what JSON says; raises Problem where it is none."""
     try:
-        found: Value = from_json(body, allow_inf_nan=False)
-        # `1e999` is infinity to the reader, and no JSON.
+        found: Value = json.loads(body.decode(), object_pairs_hook=_once)
+        # `1e999` is infinity to the reader, and no JSON; nor is `NaN`.
         json.dumps(found, allow_nan=False)
-    except ValueError as error:
-        raise bad_request(f"the body is not JSON: {error}") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise bad_request(f"the body is not JSON: see {where}") from None
+    except RecursionError:
+        raise bad_request("the body is nested too deeply") from None
+    except ValueError:
+        raise bad_request(
+            "the body is not JSON in UTF-8, or has a number that JSON lacks"
+        ) from None
+    return found
+
+
+def _once(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+    """Return an object of JSON; raises Problem for a name that comes twice."""
+    found: dict[str, Value] = {}
+    for name, value in pairs:
+        if name in found:
+            raise bad_request(f"{name!r} comes twice in the body")
+        found[name] = value
     return found
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
+from fastapi import Depends, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -273,14 +274,24 @@ def list_calendar_addresses(call: ReadCluster) -> Response:
     return as_json({"policy": call.place.title, "calendars": [each.record() for each in found]})
 
 
+async def _without_body(request: Request) -> None:
+    async for part in request.stream():
+        if part:
+            raise bad_request("it takes no body: for one cluster alone, add ?cluster=NAME")
+
+
 @router.post(
     f"{_POLICY}/calendars",
     status_code=HTTPStatus.CREATED,
     response_model=models.CalendarAddress,
     tags=["calendars"],
+    dependencies=[Depends(_without_body)],
 )
 def add_calendar_address(call: ReadCluster) -> Response:
-    """Make a calendar address: whoever has it reads these hours without signing in."""
+    """Make a calendar address: whoever has it reads these hours without signing in.
+
+    It takes no body: `cluster` is a parameter.
+    """
     token = call.service.subscribe(call)
     made = {"id": digest(token), "path": f"/calendars/{token}.ics"}
     return as_json(made, HTTPStatus.CREATED)
@@ -299,7 +310,7 @@ def revoke_calendar_address(call: ReadPolicy, calendar: CalendarId) -> Response:
 
 @router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
 def list_overrides(call: ReadPolicy) -> Response:
-    """Return the overrides that a policy has in Git: future, active and over."""
+    """Return the overrides that a policy has in Git: coming, active and over."""
     stored = call.stored()
     found = overrides.listed(stored.config, call.windows.now())
     return as_json({"policy": stored.title, "overrides": [each.record() for each in found]})

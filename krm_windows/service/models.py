@@ -306,6 +306,9 @@ class ListedOverride(_Closed):
 
     name: str
     cluster: str | None
+    except_clusters: list[str] = Field(
+        description="Of one of all clusters, those that have another one, or none."
+    )
     state: str
     begins: datetime | None
     ends: datetime

@@ -207,7 +207,10 @@ class Windows:
                 except WorkspaceError as error:
                     if time.monotonic() > ends:
                         raise Problem(
-                            HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers={"Retry-After": "1"}
+                            HTTPStatus.SERVICE_UNAVAILABLE,
+                            "other changes are being written: try again in a moment",
+                            headers={"Retry-After": "1"},
+                            reason=str(error),
                         ) from None
                     time.sleep(_PAUSE)
             yield

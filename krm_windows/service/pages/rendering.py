@@ -55,7 +55,7 @@ _TITLES = {
 }
 # What somebody can do about it, where that is known.
 _ADVICE = {
-    403: "Ask the administrator of this service for the missing scope.",
+    403: "Where a scope is missing, ask the administrator of this service for it.",
     409: "Look at the page of the policy, then try again.",
     412: "Nothing was saved. Reload the page and repeat your change.",
     429: "Wait a minute, then reload the page.",

@@ -222,7 +222,7 @@ MAKING = ["open", "--for", "2h", "--reason", "r"]
         (["open", "--until", "soon", "--reason", "r"], 1, "'soon' is no end"),
         (["open", "--until", "2025-01-01", "--reason", "r"], 1, "is over: that was Thu 2025-01-02"),
         (["open", "--prune"], 2, "`open` creates an override, so it cannot be used with --prune"),
-        (["--end", "fix"], 1, "override 'fix' not found: over"),
+        (["--end", "fix"], 1, "override 'fix' not found: the policy has over"),
         ([*MAKING, "--cluster", "west"], 1, "cluster 'west' not found"),
         ([*MAKING, "--name", "over"], 1, "override 'over' already exists"),
     ],

@@ -42,6 +42,7 @@ OWN = "{state: Open, ends: 2026-11-23T09:00, reason: Own}"
 def test_what_is_ended_on_a_cluster_does_not_come_back_from_all(own: str) -> None:
     ended = overrides.ended(policy(WHOLE, own), "fix", ["north"])
     assert held(ended) == ["south"]
+    assert [each.record()["exceptClusters"] for each in overrides.listed(ended, NOW)] == [["north"]]
     assert [each.place for each in overrides.listed(ended, NOW)] == ["all clusters except north"]
     with pytest.raises(AbsentError):
         overrides.ended(ended, "fix", ["north"])

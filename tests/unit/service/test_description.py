@@ -176,6 +176,22 @@ def test_what_is_wrong_is_said_in_plain_words(
 
 
 @pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b"", "the body is not JSON: see line 1, column 1"),
+        (b'{"state": "open",\n "state"}', "the body is not JSON: see line 2, column 9"),
+        (b'{"state": "open", "state": "closed"}', "'state' comes twice in the body"),
+        (b'{"for": 1e999}', "the body is not JSON in UTF-8, or has a number that JSON lacks"),
+        (b"[" * 100_000, "the body is nested too deeply"),
+    ],
+    ids=range(5),
+)
+def test_of_a_body_it_is_said_where_it_is_no_json(client: Client, body: bytes, detail: str) -> None:
+    answer = client.ask("POST", f"{POLICY}/overrides", body, content_type="application/json")
+    assert (answer.status, answer.json()["detail"]) == (400, detail)
+
+
+@pytest.mark.parametrize(
     ("query", "meant"), [("clusters=north", '"cluster"'), ("cluster=nort", "'north'")]
 )
 def test_what_was_meant_in_an_address_is_said(client: Client, query: str, meant: str) -> None:

@@ -289,6 +289,8 @@ def test_a_program_makes_lists_and_revokes_an_address(serve: Serve) -> None:
     client, calendars = serve(BOB), "/policies/flux-system/week/calendars"
     made = client.ask("POST", f"{calendars}?cluster=south")
     assert made.status == 201
+    # Never for more than was meant.
+    assert client.ask("POST", calendars, {"cluster": "south"}).status == 400
     assert client.ask("GET", made.json()["path"]).status == 200
     assert client.ask("GET", f"{calendars}?cluster=north").json()["calendars"] == []
     [found] = client.ask("GET", calendars).json()["calendars"]
