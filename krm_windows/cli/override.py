@@ -4,7 +4,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -16,7 +16,7 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.policies import StoredPolicy
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride, OverrideRequest, Phase
-from krm_windows.edit.patches import clusters_of
+from krm_windows.edit.patches import check_cluster, clusters_of
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import some
@@ -107,13 +107,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tuple[Change, Urgency]:
-    name, confirm = arguments.end, ""
-    if not name:
-        name, arguments.cluster = _running(arguments.policy, now, asks=asks)
-        confirm = f"Remove {name} from {arguments.policy}" if asks else ""
-    places = overrides.holders(inputs.policy(arguments.policy), name)
+    policy = inputs.policy(arguments.policy)
+    check_cluster(policy, arguments.cluster)
+    name = arguments.end or _running(arguments, policy, now, asks=asks)
+    places = overrides.holders(policy, name)
+    if not places and name in clusters_of(policy):
+        raise InputError(f"{name} is a cluster: give --end --cluster {name}")
     if arguments.cluster is None and len(places) == 1:
         [arguments.cluster] = places
+    confirm = ""
+    if asks and not arguments.end:
+        confirm = f"Remove {name} on {arguments.cluster or _ALL} from {arguments.policy}"
     arguments.reason = arguments.reason or f"End override {name}"
     change = partial(overrides.ended, name=name, places=[arguments.cluster])
     return change, Urgency(name, confirm=confirm)
@@ -174,8 +178,14 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
     if not arguments.ends:
         how = f"{arguments.state.capitalize()} for how long, or until when"
         arguments.ends = questions.ask(f"{how} (18:00, Mon 06:00 {zone.key})", end, _DEFAULT)
-    while not arguments.reason:
-        arguments.reason = questions.ask("Why (all can read it)", str)
+    if not arguments.reason:
+        arguments.reason = questions.ask("Why (all can read it)", _reason)
+
+
+def _reason(answer: str) -> str:
+    if not answer:
+        raise InputError("a reason is needed")
+    return answer
 
 
 def _length(text: str) -> str:
@@ -200,31 +210,39 @@ def _end(given: str, now: datetime, zone: ZoneInfo) -> datetime:
 
 def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
     """Return the file of the policy; to end an override without a name, of one that has any."""
-
-    def meant(each: StoredPolicy) -> bool:
-        if arguments.end is None:
-            return arguments.cluster in each.clusters
-        return any(arguments.end in ("", name) for name, _ in overrides.named(each.config))
-
+    # From what means most on.
+    meant: tuple[Callable[[StoredPolicy], bool], ...] = (
+        lambda each: arguments.cluster in each.clusters,
+        lambda each: any(arguments.end in ("", name) for name, _ in overrides.named(each.config)),
+        lambda each: arguments.end in each.clusters,
+    )
     choose = partial(questions.choose, "Which policy", default="") if asks else None
-    return policies.file(arguments.policy, choose, meant)
+    return policies.file(arguments.policy, choose, *meant)
 
 
-def _running(policy: str, now: datetime, *, asks: bool) -> tuple[str, str | None]:
-    """Return the override of a policy that is not over, of several the one that is chosen."""
-    every = overrides.listed(inputs.policy(policy), now)
+def _running(
+    arguments: argparse.Namespace, policy: KubeObject, now: datetime, *, asks: bool
+) -> str:
+    """Return the override that is not over; of several the one that is chosen, and its cluster.
+
+    With a cluster, of those that hold there.
+    """
     found = {
-        f"{each.name} on {each.place}": (each.name, each.cluster)
-        for each in every
+        f"{each.name} on {each.place}": each
+        for each in overrides.listed(policy, now, arguments.cluster)
         if each.phase is not Phase.OVER
     }
     names = list(found)
     if len(names) > 1 and asks:
         names = [questions.choose("Which override", names, default="")]
     if len(names) != 1:
-        named = some(names, _FEW) or "none"
-        raise InputError(f"{policy}: give --end NAME; not over yet: {named}")
-    return found[names[0]]
+        where = f" on {arguments.cluster}" if arguments.cluster else ""
+        advice = f"give --end NAME; not over yet: {some(names, _FEW)}"
+        none = f"there is no override to end{where}"
+        raise InputError(f"{arguments.policy}: {advice if names else none}")
+    chosen = found[names[0]]
+    arguments.cluster = arguments.cluster or chosen.cluster
+    return chosen.name
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:

@@ -87,7 +87,7 @@ def around(directory: str = ".") -> list[StoredPolicy]:
 def file(
     given: str | None,
     choose: Choose | None = None,
-    meant: Callable[[StoredPolicy], object] | None = None,
+    *meant: Callable[[StoredPolicy], object],
 ) -> str:
     """Return the file of a policy that was given as a file or by name.
 
@@ -101,8 +101,8 @@ def file(
     tree = here()
     known = [] if tree is None else list(every(tree))
     found = [each for each in known if given in (None, *each.names)]
-    if meant is not None:
-        found = list(filter(meant, found)) or found
+    for wanted in meant:
+        found = list(filter(wanted, found)) or found
     if not found:
         return _unknown(given, known)
     if len(found) == 1:
@@ -118,7 +118,7 @@ def file(
 
 def find(arguments: argparse.Namespace) -> None:
     """Make a policy its file; of several without a name it is the one that names the cluster."""
-    arguments.policy = file(arguments.policy, meant=lambda each: arguments.cluster in each.clusters)
+    arguments.policy = file(arguments.policy, None, lambda each: arguments.cluster in each.clusters)
 
 
 def _unknown(given: str | None, known: Sequence[StoredPolicy]) -> str:

@@ -49,7 +49,9 @@ def choose(question: str, names: Sequence[str], default: str = "1") -> str:
 
     def read(answer: str) -> str:
         wanted = listed.get(answer, answer)
-        found = [wanted] if wanted in names else [name for name in names if wanted in name]
+        # A letter alone is in many names; more often it is the answer to another question.
+        within = (name for name in names if len(wanted) > 1 or name.startswith(wanted))
+        found = [wanted] if wanted in names else [name for name in within if wanted in name]
         if len(found) != 1:
             which = f"{len(found)} of these" if found else "none of these"
             raise InputError(f"{answer!r} is {which}: give a number, or a part of one name alone")

@@ -81,7 +81,20 @@ def _await_question(child: int) -> None:
 
 
 def test_an_override_asks_what_is_missing(repository: Path) -> None:
-    answers = ["3", "", "plants", "th", "nor", "3h", "open soon", "open for 3h", "", "fix it", "y"]
+    answers = [
+        "3",
+        "",
+        "plants",
+        "th",
+        "nor",
+        "3h",
+        "open soon",
+        "open for 3h",
+        "",
+        "",
+        "fix it",
+        "y",
+    ]
     code, shown = at_terminal(["override"], *(f"{answer}\n" for answer in answers))
     assert code == 0, shown
     for said in (
@@ -91,6 +104,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "'soon' is no end: give one such as 2h, 18:00",
         "'3h': answer `open` or `closed`",
         "Open or closed [open]: ",
+        "a reason is needed",
         " open on north",
         "Write this to windows/plants.yaml, y or n [n]: y\n",
         "windows/plants.yaml: written\n",
@@ -280,3 +294,27 @@ def test_a_check_says_what_it_looks_through(repository: Path) -> None:
     (repository / "clusters/north").mkdir(parents=True)
     _, shown = at_terminal(["check", "--repo", "."])
     assert "check: looking through ." in shown
+
+
+def test_an_override_is_ended_where_it_was_said(repository: Path, run: Run) -> None:
+    """Nowhere else: neither on the only cluster that has one, nor on all."""
+    file = repository / "windows/plants.yaml"
+    assert "there is no override to end" in run("override", "plants", "--end").err
+    assert run("override", "plants", "closed", *MAKING, "--cluster", "north").code == 0
+    before = file.read_text()
+    for place, said in {
+        "--cluster south": "there is no override to end on south",
+        "--cluster nort": "did you mean 'north'?",
+        "south": "south is a cluster: give --end --cluster south",
+    }.items():
+        done = run("override", "plants", "--end", *place.split())
+        assert (done.code, said in done.err) == (1, True), done
+    assert "north is a cluster: give --end --cluster north" in run("override", "--end", "north").err
+    assert file.read_text() == before
+    assert run("override", "plants", "open", *MAKING, "--name", "fix").code == 0
+    code, shown = at_terminal(["override", "--end", "--cluster", "south"], "y\n")
+    assert (code, "Remove fix on south from windows/plants.yaml, y or n" in shown) == (0, True)
+    assert "south: {overrides: {fix: null}}" in file.read_text()
+    code, shown = at_terminal(["override", "--end"], "o\n", "north\n", "y\n")
+    assert (code, "'o' is none of these" in shown) == (0, True), shown
+    assert "on north" not in run("override", "plants", "--list").out
