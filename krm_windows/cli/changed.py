@@ -33,12 +33,15 @@ Change = Callable[[KubeObject], KubeObject]
 _DAYS = 28
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every command that changes a policy's file."""
+def options(parser: argparse.ArgumentParser, begins: str = "") -> None:
+    """Declare the options of every command that changes a policy's file.
+
+    With `begins`, what `--from` means, the command reads that itself.
+    """
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be written, but write nothing"
     )
-    times.options(parser, days=_DAYS)
+    times.options(parser, days=_DAYS, begins=begins)
     parser.add_argument(
         "--resources",
         metavar="DIR",

@@ -21,6 +21,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import some
 from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import coming, shown
 
 # What each of the four calls takes besides what all do.
@@ -29,7 +30,7 @@ _ALL = "all clusters"
 _DEFAULT = "2h"
 # So many overrides are named where one has to be.
 _FEW = 10
-_EXAMPLES = "2h, 18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
+_EXAMPLES = "18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     # With `nargs="?"` they would only be found side by side (argparse before Python 3.13).
     policy.required = state.required = False
     ends = parser.add_mutually_exclusive_group()
-    ends.add_argument("--for", dest="ends", type=_length, metavar="2h", help="how long, from now")
+    ends.add_argument("--for", dest="ends", type=_length, metavar="2h", help="how long")
     ends.add_argument(
         "--until",
         dest="ends",
@@ -74,7 +75,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--prune", action="store_true", help="remove overrides that are over from the file"
     )
-    changed.options(parser)
+    changed.options(parser, "when it begins, as --until has it (default: now); else the first day")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -97,6 +98,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.list:
         return _list(arguments, now)
     arguments.policy = _file(arguments, asks=asks)
+    arguments.starts, arguments.start = arguments.start, None
+    if others and arguments.starts:
+        try:
+            arguments.start = times.first_day(arguments.starts)
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"--from {error}") from None
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
     if arguments.prune:
         arguments.reason = arguments.reason or "Remove the overrides that are over"
@@ -144,10 +151,15 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
         requested_by=arguments.requested_by,
         name=name,
         cluster=arguments.cluster,
+        starts=arguments.starts,
     )
     zone = overrides.zone_of_ends(policy, request.cluster)
-    when = coming(_end(arguments.ends, now, zone), zone, overrides.minute(now))
-    heading = escape.lines([f"{request.state} until {when}: {request.reason}"])
+    begins = _begin(arguments.starts, now, zone)
+    ends = _moment(arguments.ends, begins, now, zone)
+    when = f"until {coming(ends, zone, overrides.minute(now))}"
+    if arguments.starts:
+        when = f"from {shown(begins, zone)} until {shown(ends, zone)} ({zone.key})"
+    heading = escape.lines([f"{request.state} {when}: {request.reason}"])
     return partial(overrides.made, request=request, at=now), Urgency(name, heading, confirm)
 
 
@@ -158,9 +170,10 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
         chosen = questions.choose("Where", [_ALL, *clusters])
         arguments.cluster = None if chosen == _ALL else chosen
     zone = overrides.zone_of_ends(policy, arguments.cluster)
+    begins = _begin(arguments.starts, now, zone)
 
     def end(answer: str) -> str:
-        _end(answer, now, zone)
+        _moment(answer, begins, now, zone)
         return answer
 
     def state(answer: str) -> str:
@@ -194,18 +207,26 @@ def _length(text: str) -> str:
     return text
 
 
-def _end(given: str, now: datetime, zone: ZoneInfo) -> datetime:
-    """Return when an override ends; raises InputError for no moment, and for one that is over."""
+def _begin(given: str | None, now: datetime, zone: ZoneInfo) -> datetime:
+    return _moment(given, now, now, zone, Role.BEGIN) if given else now
+
+
+def _moment(
+    given: str, begins: datetime, now: datetime, zone: ZoneInfo, role: Role = Role.END
+) -> datetime:
+    """Return when an override ends, or begins; raises InputError for no moment, or a past one."""
     try:
-        ends = overrides.moment(given, now, zone)
+        found = overrides.moment(given, begins, zone, role, now)
     except RefusedError:
-        raise InputError(f"{given!r} is no end: give one such as {_EXAMPLES}") from None
-    if ends <= now:
+        wanted = "end: give one such as 2h," if role.ends else "beginning: give one such as"
+        raise InputError(f"{given!r} is no {wanted} {_EXAMPLES}") from None
+    if found <= begins:
+        is_now = "is now" if begins == now else "begins"
         raise InputError(
-            f"{given!r} is over: that was {shown(ends, zone)}, and it is now {shown(now, zone)} "
-            f"({zone.key})"
+            f"{given!r} is over: that was {shown(found, zone)}, and it {is_now} "
+            f"{shown(begins, zone)} ({zone.key})"
         )
-    return ends
+    return found
 
 
 def _file(arguments: argparse.Namespace, *, asks: bool) -> str:

@@ -21,15 +21,20 @@ _P = ParamSpec("_P")
 _Read = TypeVar("_Read")
 
 
-def options(parser: argparse.ArgumentParser, *, days: int) -> None:
-    """Declare the options of a command that looks at a range of days."""
+_FIRST = (
+    "the first day (also tomorrow, or Monday), or an instant; after an instant, a day is 24 hours "
+    "(default: today)"
+)
+
+
+def options(parser: argparse.ArgumentParser, *, days: int, begins: str = "") -> None:
+    """Declare the options of a command that looks at a range of days.
+
+    What `--from` means is told by `begins` where it is more, and it is read by the command.
+    """
+    read = str if begins else first_day
     parser.add_argument(
-        "--from",
-        dest="start",
-        type=first_day,
-        metavar="DATE|TIME",
-        help="the first day (also tomorrow, or Monday), or an instant; after an instant, a day is "
-        "24 hours (default: today)",
+        "--from", dest="start", type=read, metavar="DATE|TIME", help=begins or _FIRST
     )
     parser.add_argument(
         "--days",

@@ -30,6 +30,7 @@ STATES = {"open": "Open", "closed": "Closed"}
 _PREPOSITION = re.compile("(?i)(?:for|until) ")
 _UNIT = re.compile(r"(\d) ?([dhm])(?:ay|r|our|in|inute)?s?\b ?")
 _PAST = re.compile(r"(last )?([a-z]+day|mon|tue|wed|thu|fri|sat|sun)(?: ([0-9:]+))?")
+_CLOCK = re.compile(r"\d?\d:\d\d")
 _DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
 
 
@@ -208,6 +209,9 @@ def moment(
         with suppress(RefusedError):
             # `2 hours`, and `1 h 30 min`.
             return until(at, moments.duration(_UNIT.sub(r"\1\2", words.lower())))
+    if _CLOCK.fullmatch(words):
+        # The next one, also as a beginning.
+        role = Role.END
     day, _, clock = words.lower().partition(" ")
     if day in _DAYS:
         words = f"{Today(today or at).on(zone) + _DAYS[day]}T{clock}"

@@ -215,6 +215,7 @@ MAKING = ["open", "--for", "2h", "--reason", "r"]
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
+        (["--end", "over", "--from", "soon"], 2, "--from must be a date such as"),
         ([], 2, "give `open` or `closed`, or --list, --end NAME or --prune"),
         (["open"], 2, "an override needs an end"),
         (["open", "--for", "2h"], 2, "an override needs a reason"),
@@ -244,3 +245,27 @@ def test_a_policy_that_is_wrong_has_no_list(
     for arguments in (["--list"], MAKING):
         assert main(["override", str(policy), *arguments]) == 1
         assert "spec.timeZone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--from", "2098-01-01T20:00", "--for", "2h"], "01T20:00+01:00 2098-01-01T22:00+01:00"),
+        (["--from", "20:00", "--for", "2h"], "T22:00+0"),
+        (["--from", "2098-01-01T20:00", "--until", "06:00"], "2098-01-02T06:00+01:00"),
+        (["--from", "2h", "--for", "2h"], "'2h' is no beginning: give one such as 18:00, tom"),
+        (["--from", "2025-01-01", "--for", "2h"], "'2025-01-01' is over: that was Wed"),
+        (
+            ["--from", "2098-01-03T20:00", "--until", "2098-01-01"],
+            "and it begins Fri 2098-01-03 20:00 (Europe/Berlin)",
+        ),
+    ],
+)
+def test_an_override_may_begin_later(
+    arguments: list[str], said: str, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Never at once, as if `--from` were of the preview alone."""
+    code = main(["override", str(policy), "open", *arguments, "--reason", "r"])
+    found = re.findall(r'(?:starts|ends): "(.*T.*)"', policy.read_text())
+    assert said in " ".join([*found, capsys.readouterr().err]), found
+    assert bool(found) is not bool(code)
