@@ -58,6 +58,8 @@ class Parser(argparse.ArgumentParser):
         meant = _MEANT.search(message)
         if meant:
             message = f"no such command: krm-windows override {meant[1]} [POLICY] --for 2h"
+        if "COMMAND: invalid choice: 'freeze" in message:
+            message = "no such command; to add a freeze: krm-windows set --help"
         output.log_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
         raise SystemExit(ExitCode.USAGE)
 

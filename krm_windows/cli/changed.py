@@ -130,6 +130,13 @@ def run(
     return ExitCode.of(failed=failed or bool(written.stale))
 
 
+def check_commit(policy: str) -> None:
+    """Raise WorkspaceError where a policy's file was changed, so that no commit can be made."""
+    path = tops.followed(Path(policy))
+    top = rendered.top_of(path)
+    commits.check(top, os.path.relpath(path, top))
+
+
 def _proposed(
     arguments: argparse.Namespace, change: Change, at: datetime, path: Path, *, urgent: bool
 ) -> Proposal:

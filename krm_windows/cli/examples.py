@@ -15,6 +15,9 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "set": (
         """krm-windows set windows/policy.yaml --dry-run \\
     --patch '{"spec": {"timeZone": "Europe/Paris"}}'""",
+        """krm-windows set windows/policy.yaml --patch '{"spec": {"freezes": {
+    "christmas": {"starts": "2026-12-24", "ends": "2027-01-01",
+    "reason": "Christmas"}}}}'""",
         "krm-windows set windows/policy.yaml --patch @patch.json",
     ),
     "override": (

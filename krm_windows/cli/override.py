@@ -98,6 +98,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.list:
         return _list(arguments, now)
     arguments.policy = _file(arguments, asks=asks)
+    if arguments.commit:
+        # Before anything is asked.
+        changed.check_commit(arguments.policy)
     arguments.starts, arguments.start = arguments.start, None
     if others and arguments.starts:
         try:
@@ -233,9 +236,9 @@ def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
     """Return the file of the policy; to end an override without a name, of one that has any."""
     # From what means most on.
     meant: tuple[Callable[[StoredPolicy], bool], ...] = (
-        lambda each: arguments.cluster in each.clusters,
+        policies.naming(arguments.cluster),
         lambda each: any(arguments.end in ("", name) for name, _ in overrides.named(each.config)),
-        lambda each: arguments.end in each.clusters,
+        policies.naming(arguments.end),
     )
     choose = partial(questions.choose, "Which policy", default="") if asks else None
     return policies.file(arguments.policy, choose, *meant)

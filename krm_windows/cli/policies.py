@@ -118,7 +118,12 @@ def file(
 
 def find(arguments: argparse.Namespace) -> None:
     """Make a policy its file; of several without a name it is the one that names the cluster."""
-    arguments.policy = file(arguments.policy, None, lambda each: arguments.cluster in each.clusters)
+    arguments.policy = file(arguments.policy, None, naming(arguments.cluster))
+
+
+def naming(cluster: str | None) -> Callable[[StoredPolicy], bool]:
+    """Return whether a policy names a cluster."""
+    return lambda each: cluster in each.clusters
 
 
 def _unknown(given: str | None, known: Sequence[StoredPolicy]) -> str:

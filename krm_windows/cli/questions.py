@@ -54,7 +54,10 @@ def choose(question: str, names: Sequence[str], default: str = "1") -> str:
         found = [wanted] if wanted in names else [name for name in within if wanted in name]
         if len(found) != 1:
             which = f"{len(found)} of these" if found else "none of these"
-            raise InputError(f"{answer!r} is {which}: give a number, or a part of one name alone")
+            raise InputError(
+                f"{answer!r} is {which}: give one, or a part of its name alone; for several run "
+                "this again"
+            )
         return found[0]
 
     return ask(question, read, default)

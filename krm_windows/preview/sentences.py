@@ -100,10 +100,14 @@ def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator
 
 
 def opening(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:
-    """Yield which of the policies that are closed opens first, and when."""
-    closed = [(held.until, each) for each, held in every if held.until and not held.open]
-    if closed:
-        at, first = min(closed, key=itemgetter(0))
+    """Yield which policy opens first, and when; one that is open now may close and open before."""
+    turns = (
+        (each, decide(each, held.until) if held.open and held.until else held)
+        for each, held in every
+    )
+    openings = [(held.until, each) for each, held in turns if held.until and not held.open]
+    if openings:
+        at, first = min(openings, key=itemgetter(0))
         yield f"opens next: {named(first)}, {coming(at, first.zone, now)}"
 
 

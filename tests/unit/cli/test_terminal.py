@@ -11,14 +11,19 @@ import sys
 import termios
 import time
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+import zoned
 from calls import Run
 
 from krm_windows.edit import overrides
+from krm_windows.preview import sentences
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule
 
 POLICY = """\
 apiVersion: krm-windows.dev/v1alpha1
@@ -99,8 +104,8 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert code == 0, shown
     for said in (
         "Which policy (plants, web): 3\n",
-        "'3' is none of these: give a number, or a part of one name alone",
-        "'th' is 2 of these: give a number",
+        "'3' is none of these: give one, or a part of",
+        "'th' is 2 of these: give one, or",
         "'soon' is no end: give one such as 2h, 18:00",
         "'3h': answer `open` or `closed`",
         "Open or closed [open]: ",
@@ -184,6 +189,9 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         subprocess.run(("git", *command), cwd=repository, check=True)
     code, shown = at_terminal(["override", "web", "open", *MAKING])
     assert (code, "windows/web.yaml: written" in shown) == (0, True)
+    code, shown = at_terminal(["override", "web", "--commit"])
+    assert (code, "Open or closed" in shown) == (1, False), shown
+    assert "windows/web.yaml has uncommitted changes" in shown
     code, shown = at_terminal([])
     assert code == 0
     said = (
@@ -225,6 +233,8 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         (["explain", "plants", "--cluster", "nort"], 1, 'did you mean "north"?'),
         (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
         (["open"], 2, "krm-windows override open"),
+        (["freeze", "web"], 2, "to add a freeze: krm-windows set --help"),
+        (["calendar", "--cluster", "north"], 0, "flux-system/plants on north"),
     ],
 )
 def test_a_policy_by_its_name(arguments: list[str], code: int, said: str, run: Run) -> None:
@@ -274,6 +284,20 @@ def test_until_when_in_the_words_of_a_person(now: datetime, words: str, ends: st
     found = overrides.moment(words, now, BERLIN)
     assert found.astimezone(BERLIN).isoformat(timespec="minutes") == ends
     assert found - now > timedelta()
+
+
+def test_what_is_open_may_open_next_of_all() -> None:
+    """It closes, and opens again before what is closed now does."""
+    now = datetime(2026, 11, 30, 6, 30, tzinfo=UTC)
+    held = []
+    for policy, hours in {"late": (12,), "soon": (6, 9)}.items():
+        opens = [Recurrence(frozenset({0}), frozenset({hour})) for hour in hours]
+        windows = [Rule(Kind.WINDOW, f"w{each}", each, timedelta(hours=1)) for each in opens]
+        made = zoned.timetable(policy=policy, time_zone="Etc/UTC", windows=tuple(windows))
+        held.append((made, decide(made, now)))
+    assert list(sentences.opening(held, now)) == [
+        "opens next: soon, Mon 2026-11-30 09:00 Etc/UTC, in 2 h 30 m"
+    ]
 
 
 def test_a_piped_calendar_is_as_wide_as_was_asked_for(
