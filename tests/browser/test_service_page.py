@@ -549,8 +549,13 @@ def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -
     assert_accessible(served.browser, 1280, "errors of a window")
     go("Use early-shift").send_keys(Keys.ENTER)
     assert served.find("#name").get_attribute("value") == "early-shift"
+    banner = served.find("#summary")
+    WebDriverWait(served.browser, PATIENCE).until(lambda _: "small letters" not in banner.text)
+    assert "Closes at" in banner.text
+    assert "correct the errors first" in served.find("#preview-status").text
     go("until").send_keys("0800AM")
     served.wait("#preview", "opens Tue 2026-11-24 06:00")
+    assert not served.browser.find_elements(By.ID, "summary")
     served.follow(go("Save"), Keys.ENTER)
     made = served.git("show", "main:week.yaml")
     assert made.count('early-shift: {opens: "Tue,Thu 06:00", closes: "08:00"}') == 2

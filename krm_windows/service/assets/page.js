@@ -19,7 +19,10 @@ function takeOver(form, answer) {
     // A group of choices has no such state of its own (WAI-ARIA 1.2).
     if (there.querySelector(`${input}[aria-invalid]`)) field.querySelector(input).ariaInvalid = "true";
     else field.querySelector(input)?.removeAttribute("aria-invalid");
+    // What was wrong when it was sent is no longer said above.
+    if (!there.classList.contains("has-found")) document.querySelector(`#summary [href="#${name}"]`)?.closest("li").remove();
   });
+  if (!document.querySelector("#summary li")) document.getElementById("summary")?.remove();
 }
 
 // Among a thousand boxes those are shown whose words hold what is sought.
@@ -31,6 +34,11 @@ document.querySelectorAll("[data-filter]").forEach((sought) => {
     const words = sought.value.trim().toLowerCase();
     labels.forEach((label) => { label.hidden = !label.textContent.toLowerCase().includes(words); });
   });
+});
+
+// A list is of what was chosen before.
+document.querySelectorAll("[data-lists]").forEach((choice) => {
+  choice.addEventListener("change", () => { document.getElementById(choice.dataset.lists)?.remove(); });
 });
 
 document.querySelectorAll("[data-tick]").forEach((button) => {
@@ -55,8 +63,6 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
       const response = await fetch(address, { method: "POST", body, signal: asked.signal });
       const answer = new DOMParser().parseFromString(await response.text(), "text/html");
       if (answer.getElementById("preview")) takeOver(form, answer);
-      // What was wrong when it was sent.
-      if (!answer.querySelector(".has-found")) document.getElementById("summary")?.remove();
       else status.textContent = answer.querySelector(".lead")?.textContent ?? "No preview just now.";
     } catch (error) {
       if (error.name !== "AbortError") status.textContent = "The service cannot be reached.";

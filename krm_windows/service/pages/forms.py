@@ -165,6 +165,9 @@ class Form:
             self._place(result)
 
     def _place(self, result: Result) -> None:
+        # The hours say what comes of it; what moves a form while somebody ticks is in their way.
+        if result.severity is Severity.INFO:
+            return
         _, is_below, below = result.path.partition(self.path)
         name = below.removeprefix(".")
         # What is about the whole may be about its name.
@@ -175,9 +178,7 @@ class Form:
             instead = Instead(beside, proposed, proposed) if proposed else None
             self._add(beside, Found(message, result.severity, instead))
             return
-        # The form has no field for it, and the hours say what comes of it.
-        if result.severity is Severity.INFO:
-            return
+        # The form has no field for it.
         found = Found(_sentence(result, self.words.get(result.rule)), result.severity)
         if found not in self.general:
             self.general.append(found)

@@ -70,6 +70,14 @@ class Group:
         return next(iter(self.names), None)
 
     @property
+    def overrides(self) -> dict[str, str]:
+        """The overrides that decide now, with their reasons."""
+        if self.timetable is None or self.decision is None:
+            return {}
+        rules = self.timetable.overrides
+        return {each.key: each.reason for each in rules if each.name in self.decision.rules}
+
+    @property
     def zone(self) -> ZoneInfo | None:
         """Its time zone."""
         return self.timetable and self.timetable.zone

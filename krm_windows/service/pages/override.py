@@ -128,7 +128,16 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
 def _holding(call: Call, where: Where, override: str) -> Where:
     """Return where an override can be changed: on no cluster that has none of that name."""
     config = call.stored().config
-    having = [each for each in where.clusters if override in rules_on(config, "overrides", each)]
+
+    def meant(cluster: str | None) -> tuple[Value, Value]:
+        # Of two that begin in the same minute the names are the same.
+        entry = rules_on(config, "overrides", cluster).get(override)
+        return (
+            (entry.get("state"), entry.get("reason")) if isinstance(entry, dict) else (None, None)
+        )
+
+    one = meant(next(iter(where.places), None))
+    having = [each for each in where.clusters if any(one) and meant(each) == one]
     where = replace(where, clusters=tuple(having))
     if where.kind == scope.ALL and having and override not in rules_on(config, "overrides", None):
         return replace(where, kind=scope.SOME, chosen=where.clusters)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import Annotated
 
 from fastapi import Query
@@ -14,12 +15,14 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride, Phase
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
+from krm_windows.plurals import on
 from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.picture import draw
 from krm_windows.schedule.timetable import Timetable
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, ReadCluster
+from krm_windows.service.effects import Effect
 from krm_windows.service.pages import events, groups, own, subscribe
 from krm_windows.service.pages.groups import Group
 from krm_windows.service.pages.history import proposed
@@ -79,7 +82,7 @@ def show_policy(
         "history": history,
         "proposed": proposed(call, stored),
         "saved": done,
-        "note": windows.effects.of(done, stored).note if done else "",
+        "note": _note(windows.effects.of(done, stored)) if done else "",
         "changed": changed,
         "rendered": rendered,
         "stages": stages,
@@ -95,6 +98,7 @@ def show_policy(
         values |= _calendar(call, rows, Period(start or groups.today(rows, now), days))
         values["listed"] = _listed(call, stored)
         values["rules"] = _rules(call, stored, every)
+        values["overruled_by"] = partial(_overruled_by, every)
     except Problem as problem:
         values["wrong"] = problem
     return page(call, "policy.html", values)
@@ -116,6 +120,26 @@ def _listed(call: Call, stored: Stored) -> list[list[ListedOverride]]:
     for each in found:
         same.setdefault(replace(each, cluster=each.cluster and ""), []).append(each)
     return sorted(same.values(), key=lambda each: [*Phase].index(each[0].phase))
+
+
+def _overruled_by(every: Sequence[Group], alike: Sequence[ListedOverride]) -> dict[str, list[str]]:
+    """Return the reasons by which it is overruled, each with where; "" is where by none."""
+    one, places = alike[0], {each.cluster for each in alike}
+    found: dict[str, list[str]] = {}
+    for group in every:
+        # None decide on clocks where it is over, or has yet to begin.
+        deciding = group.overrides
+        by = "" if one.name in deciding else next(iter(deciding.values()), "")
+        for name in group.names or ("",):
+            if name in places or (None in places and name not in one.elsewhere):
+                found.setdefault(by, []).append(name)
+    return found
+
+
+def _note(effect: Effect) -> str:
+    """Say on which clusters hours moved, or why on none."""
+    names = [*chain.from_iterable(each.clusters for each in effect.hours)]
+    return effect.note or (on("Hours moved", names) if any(names) else "")
 
 
 def _calendar(call: Call, rows: Sequence[Group], period: Period) -> dict[str, object]:

@@ -37,7 +37,8 @@ _ASSETS = {
 _LATEST = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _WEEKDAYS = {name[:3]: name for name in day_name}
-_NTH = re.compile(rf"\b((?:\w+(?<!to) )?last|\w*(?:st|nd|rd|th)) ({'|'.join(_WEEKDAYS)})\b")
+_ORDINAL = "(?:first|second|third|fourth|fifth|[1-5](?:st|nd|rd|th))"
+_NTH = re.compile(rf"\b((?:{_ORDINAL} )?last|{_ORDINAL}) ({'|'.join(_WEEKDAYS)})\b")
 # A problem's status in the words of who reads the page.
 _TITLES = {
     400: "Invalid request",

@@ -121,10 +121,11 @@ def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
     assert git("show", "HEAD:clusters/week.yaml") == text.replace("Why", "Because")
 
 
-def test_a_field_of_which_something_is_only_said_is_not_wrong(client: Client) -> None:
+def test_what_is_only_worth_knowing_does_not_move_the_form(client: Client) -> None:
     days = {**get(client, NEW).fields, **DAYS, "at": "10:00"}
     page = send(client, f"{NEW}/preview", days)
-    assert "cuts the window week: the rest stays open" in page.text
+    assert "closes Tue 2026-12-08 10:00" in page.text
+    assert "cuts the window" not in page.text
     assert "aria-invalid" not in page.source
 
 
