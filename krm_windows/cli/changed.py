@@ -111,7 +111,9 @@ def run(
             words = proposal.brief_turns if asks else hours
             output.show_words(words if failed else made.heading + words)
         if asks:
-            questions.confirm(made.confirm)
+            arguments.commit = questions.confirm(made.confirm, commits=arguments.commit)
+            if arguments.commit:
+                commits.check(top, file)
         written = WriteOutcome()
         if writes:
             written = _write(file, top, outputs, proposal, urgent=urgent)

@@ -63,7 +63,15 @@ def choose(question: str, names: Sequence[str], default: str = "1") -> str:
     return ask(question, read, default)
 
 
-def confirm(question: str) -> None:
-    """Return where the answer is yes; raises UsageError where it is not."""
-    if not ask(f"{question}, y or n", lambda answer: answer.lower() in ("y", "yes"), "n"):
+def confirm(question: str, *, commits: bool) -> bool:
+    """Return whether to commit as well, which is offered unless it `commits` anyway.
+
+    Raises UsageError where the answer is no.
+    """
+    choices = "y or n" if commits else "y, n, or c to commit it as well"
+    answer = ask(f"{question}: {choices}", str.lower, "n")
+    if not commits and answer in ("c", "commit"):
+        return True
+    if answer not in ("y", "yes"):
         raise UsageError(_STOPPED)
+    return commits

@@ -111,7 +111,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "Open or closed [open]: ",
         "a reason is needed",
         " open on north",
-        "Write this to windows/plants.yaml, y or n [n]: y\n",
+        "Write this to windows/plants.yaml: y, n, or c to commit it as well [n]: y\n",
         "windows/plants.yaml: written\n",
         "\n  git add -- windows/plants.yaml\n",
         "\n  git commit -m 'fix it' -- windows/plants.yaml\n  git push\n",
@@ -122,7 +122,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert "clusters: {north: {overrides: {open-" in written
     assert 'reason: "fix it"}}}, south: {}}' in written
     code, shown = at_terminal(["override", "--end"], "y\n")
-    assert (code, " from windows/plants.yaml, y or n" in shown) == (0, True)
+    assert (code, " from windows/plants.yaml: y, n, or c" in shown) == (0, True)
     assert "clusters: {north: {}, south: {}}" in (repository / "windows/plants.yaml").read_text()
     assert at_terminal(["override", "web", "--end"])[0] == 1
     # What keeps closed what is to be opened is said before it is written.
@@ -192,6 +192,13 @@ def test_all_that_is_said_alone(repository: Path) -> None:
     code, shown = at_terminal(["override", "web", "--commit"])
     assert (code, "Open or closed" in shown) == (1, False), shown
     assert "windows/web.yaml has uncommitted changes" in shown
+    for name in ("user.name", "user.email"):
+        subprocess.run(("git", "config", name, "ada@example.com"), cwd=repository, check=True)
+    answers = ("\n", "closed\n", "1h\n", "Line 3\n", "c\n")
+    code, shown = at_terminal(["override", "plants"], *answers)
+    assert (code, "windows/plants.yaml: committed as " in shown) == (0, True), shown
+    log = subprocess.check_output(("git", "log", "-1", "--stat", "--format=%s"), cwd=repository)
+    assert re.match(rb"Line 3\n\n windows/plants.yaml \|", log)
     code, shown = at_terminal([])
     assert code == 0
     said = (
@@ -337,7 +344,7 @@ def test_an_override_is_ended_where_it_was_said(repository: Path, run: Run) -> N
     assert file.read_text() == before
     assert run("override", "plants", "open", *MAKING, "--name", "fix").code == 0
     code, shown = at_terminal(["override", "--end", "--cluster", "south"], "y\n")
-    assert (code, "Remove fix on south from windows/plants.yaml, y or n" in shown) == (0, True)
+    assert (code, "Remove fix on south from windows/plants.yaml: y, n, or c" in shown) == (0, True)
     assert "south: {overrides: {fix: null}}" in file.read_text()
     code, shown = at_terminal(["override", "--end"], "o\n", "north\n", "y\n")
     assert (code, "'o' is none of these" in shown) == (0, True), shown
