@@ -234,6 +234,9 @@ def _moment(
 
 def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
     """Return the file of the policy; to end an override without a name, of one that has any."""
+    is_any = arguments.end == "" and not (arguments.policy or arguments.cluster)
+    if is_any and not any(any(overrides.named(each.config)) for each in policies.around()):
+        raise InputError("there is no override to end")
     # From what means most on.
     meant: tuple[Callable[[StoredPolicy], bool], ...] = (
         policies.naming(arguments.cluster),
@@ -260,9 +263,8 @@ def _running(
     if len(names) > 1 and asks:
         names = [questions.choose("Which override", names, default="")]
     if len(names) != 1:
-        where = f" on {arguments.cluster}" if arguments.cluster else ""
         advice = f"give --end NAME; not over yet: {some(names, _FEW)}"
-        none = f"there is no override to end{where}"
+        none = f"there is no override to end on {arguments.cluster or 'any cluster'}"
         raise InputError(f"{arguments.policy}: {advice if names else none}")
     chosen = found[names[0]]
     arguments.cluster = arguments.cluster or chosen.cluster

@@ -50,8 +50,8 @@ def choose(question: str, names: Sequence[str], default: str = "1") -> str:
     def read(answer: str) -> str:
         wanted = listed.get(answer, answer)
         # A letter alone is in many names; more often it is the answer to another question.
-        within = (name for name in names if len(wanted) > 1 or name.startswith(wanted))
-        found = [wanted] if wanted in names else [name for name in within if wanted in name]
+        fits = str.__contains__ if len(wanted) > 1 else str.startswith
+        found = [wanted] if wanted in names else [name for name in names if fits(name, wanted)]
         if len(found) != 1:
             which = f"{len(found)} of these" if found else "none of these"
             raise InputError(
