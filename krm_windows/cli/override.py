@@ -4,6 +4,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 """
 
 import argparse
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.policies import StoredPolicy
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride, OverrideRequest, Phase
-from krm_windows.edit.patches import check_cluster, clusters_of
+from krm_windows.edit.patches import check_cluster, clusters_of, rules_on
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import some
@@ -127,6 +128,8 @@ def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
         [arguments.cluster] = places
     confirm = ""
     if asks and not arguments.end:
+        if arguments.cluster is None:
+            arguments.cluster = _where(policy, name)
         confirm = f"Remove {name} on {arguments.cluster or _ALL} from {arguments.policy}"
     arguments.reason = arguments.reason or f"End override {name}"
     change = partial(overrides.ended, name=name, places=[arguments.cluster])
@@ -168,10 +171,8 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
 
 def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> None:
     """Ask for what is missing of an override."""
-    clusters = clusters_of(policy)
-    if arguments.cluster is None and clusters:
-        chosen = questions.choose("Where", [_ALL, *clusters])
-        arguments.cluster = None if chosen == _ALL else chosen
+    if arguments.cluster is None:
+        arguments.cluster = _where(policy)
     zone = overrides.zone_of_ends(policy, arguments.cluster)
     begins = _begin(arguments.starts, now, zone)
 
@@ -196,6 +197,17 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
         arguments.ends = questions.ask(f"{how} (18:00, Mon 06:00 {zone.key})", end, _DEFAULT)
     if not arguments.reason:
         arguments.reason = questions.ask("Why (all can read it)", _reason)
+
+
+def _where(policy: KubeObject, override: str = "") -> str | None:
+    """Ask on which cluster; None is on all. Of one that is there, of those that have it."""
+    clusters = [
+        each
+        for each in clusters_of(policy)
+        if not override or override in rules_on(policy, "overrides", each)
+    ]
+    chosen = questions.choose("Where", [_ALL, *clusters]) if clusters else _ALL
+    return None if chosen == _ALL else chosen
 
 
 def _reason(answer: str) -> str:
@@ -243,8 +255,20 @@ def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
         lambda each: any(arguments.end in ("", name) for name, _ in overrides.named(each.config)),
         policies.naming(arguments.end),
     )
-    choose = partial(questions.choose, "Which policy", default="") if asks else None
-    return policies.file(arguments.policy, choose, *meant)
+
+    def choose(names: Sequence[str]) -> str:
+        having = defaultdict(list)
+        for each in policies.around():
+            for cluster in each.clusters if each.config.name in names else ():
+                having[cluster].append(each.config.name)
+        clusters = {cluster: found[0] for cluster, found in having.items() if len(found) == 1}
+        chosen = questions.choose("Which policy, or cluster", names, "", clusters)
+        if chosen in names:
+            return chosen
+        arguments.cluster = chosen
+        return clusters[chosen]
+
+    return policies.file(arguments.policy, choose if asks else None, *meant)
 
 
 def _running(

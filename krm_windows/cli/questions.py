@@ -1,6 +1,6 @@
 """Questions to whoever sits at a terminal, each asked until its answer is one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TypeVar
 
 from krm_windows.cli import output
@@ -36,18 +36,28 @@ def ask(question: str, read: Callable[[str], _Answer], default: str = "") -> _An
             output.log(str(error))
 
 
-def choose(question: str, names: Sequence[str], default: str = "1") -> str:
-    """Return one of some names; the answer is its number, or what only it contains."""
+def choose(
+    question: str, names: Sequence[str], default: str = "1", others: Container[str] = ()
+) -> str:
+    """Return one of some names; the answer is its number, or what only it contains.
+
+    It may be one of some `others` as well, which are not listed.
+    """
     listed = {str(number): name for number, name in enumerate(names[:_MOST], 1)}
     line = ", ".join(names)
     if len(line) <= _SHORT:
         question, default = f"{question} ({line})", listed.get(default, "")
+    elif more := len(names) - len(listed):
+        # Numbers of a list would be taken for those in names, such as `site-0017`.
+        output.log_list(f"  {name}" for name in listed.values())
+        output.log_list([f"  and {more} more: type a name, or a part of it"])
+        listed, default = {}, listed.get(default, "")
     else:
         output.log_list(f"{number:>3}  {name}" for number, name in listed.items())
-        if more := len(names) - len(listed):
-            output.log_list([f"     and {more} more: type a name, or a part of it"])
 
     def read(answer: str) -> str:
+        if answer in others:
+            return answer
         wanted = listed.get(answer, answer)
         # A letter alone is in many names; more often it is the answer to another question.
         fits = str.__contains__ if len(wanted) > 1 else str.startswith

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.picture import Picture, draw
@@ -41,6 +42,9 @@ def show_overview(
     found, following = (
         _searched(call, words, state, start, now) if words else _grouped(call, start, now)
     )
+    # What alone can be meant.
+    if len(found) == 1 and words and not (state or start):
+        return RedirectResponse(found[0].url, HTTPStatus.SEE_OTHER.value)
     shown = [each for each in found if state in ("", each.state)]
     values = {
         "words": words,

@@ -16,7 +16,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.system import temporary
 
 # So many that no machine has built them before the signal is sent.
-CLUSTERS = 200
+CLUSTERS, MAPS = 200, 4000
 COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-qm", "Begin")
 SIGNALS = {
     signal.SIGINT: ExitCode.INTERRUPTED,
@@ -45,6 +45,10 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
         files[f"clusters/{cluster}/apps.yaml"] = APPS.replace("./apps", f"./apps/{cluster}")
         files[f"apps/{cluster}/kustomization.yaml"] = f"resources: [a.yaml]\nnamePrefix: {cluster}-"
         files[f"apps/{cluster}/a.yaml"] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+    # Alone it is built for seconds: a busy machine may not look at once.
+    map_ = "{apiVersion: v1, kind: ConfigMap, metadata: {name: m%d}}\n"
+    files["clusters/c1/maps.yaml"] = "---\n".join(map_ % number for number in range(MAPS))
+    files["clusters/c1/kustomization.yaml"] = "resources: [apps.yaml, maps.yaml]\n"
     for name, text in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)

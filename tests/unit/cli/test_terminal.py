@@ -103,7 +103,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     code, shown = at_terminal(["override"], *(f"{answer}\n" for answer in answers))
     assert code == 0, shown
     for said in (
-        "Which policy (plants, web): 3\n",
+        "Which policy, or cluster (plants, web): 3\n",
         "'3' is none of these: give one, or a part of",
         "'th' is 2 of these: give one, or",
         "'soon' is no end: give one such as 2h, 18:00",
@@ -125,6 +125,9 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert (code, " from windows/plants.yaml: y, n, or c" in shown) == (0, True)
     assert "clusters: {north: {}, south: {}}" in (repository / "windows/plants.yaml").read_text()
     assert at_terminal(["override", "web", "--end"])[0] == 1
+    # A cluster of one policy alone says which.
+    _, shown = at_terminal(["override"], "south\n", "closed 1h\n", "fix\n", "n\n")
+    assert ("Where" in shown, "closed on south" in shown) == (False, True), shown
     # What keeps closed what is to be opened is said before it is written.
     assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
     _, shown = at_terminal(["override", "web"], "\n", "1h\n", "fix\n", "n\n")
@@ -142,7 +145,7 @@ def test_what_was_given_is_asked_no_more(repository: Path) -> None:
     answers = ("site-0999\n", "open 3h\n", "open\n", "fix\n", "n\n")
     _, shown = at_terminal(["override", "plants", "--for", "2h"], *answers)
     for said in (
-        " 20  site-0019\n     and 981 more: type a name, or a part of it\n",
+        "  site-0019\n  and 981 more: type a name, or a part of it\n",
         "'3h': --for or --until says that already: answer `open` or `closed`\n",
         ", in 2 h: fix\n",
         "s open on site-0999",
