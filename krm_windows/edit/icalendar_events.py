@@ -99,7 +99,7 @@ def _check_zone(title: str, value: object, known: Container[str]) -> None:
     zone = getattr(value, "params", {}).get("TZID")
     if zone is None:
         return
-    times = [each.dt for each in getattr(value, "dts", [value])]
+    times = [each.dt for each in getattr(value, "dts", [value]) if hasattr(each, "dt")]
     # The first of a period says the zone of it.
     firsts = [each[0] if isinstance(each, tuple) else each for each in times]
     is_naive = any(isinstance(each, datetime) and each.tzinfo is None for each in firsts)

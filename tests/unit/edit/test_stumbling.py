@@ -39,6 +39,8 @@ ODD = {
     "a title twice": f"{BOTH}\nSUMMARY:a\nSUMMARY:b\nSTATUS:CANCELLED\nSTATUS:x",
     "a year that is too large": "DTSTART;VALUE=DATE:99991231\nDURATION:P9999999D",
     "a zone without rules": BOTH + ZONE,
+    "a zone of what is no time": f"{BOTH}\nX-PLANT;TZID=Europe/Berlin:north",
+    "a start of no known type": f"DTSTART;VALUE=X-DAY;TZID=Europe/Berlin:x\n{END}",
 }
 
 
