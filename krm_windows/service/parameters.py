@@ -58,16 +58,11 @@ From = Annotated[
 Days = Annotated[int, Query(ge=1, le=_MOST_DAYS, description="How many days.")]
 # Three months and a few days: each is drawn for each group of clusters.
 DrawnDays = Annotated[int, Query(alias="days", ge=1, le=100)]
-
-
-# Of a month, such as 2026-12, its first day.
-def _first_day(month: object) -> str:
-    # A function of our own: of a built-in one some versions of Python tell no signature.
-    return f"{month}-01"
-
-
+# Of a month, such as 2026-12, its first day. `str.format` has no signature in every Python.
 Month = Annotated[
-    date | None, Query(ge=date(1970, 1, 1), lt=date(3000, 1, 1)), BeforeValidator(_first_day)
+    date | None,
+    Query(ge=date(1970, 1, 1), lt=date(3000, 1, 1)),
+    BeforeValidator(lambda month: f"{month}-01"),
 ]
 # `limit` and `continue`, as in the API of Kubernetes ("API Concepts", large collections).
 Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="The maximum number of rows.")]

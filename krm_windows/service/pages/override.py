@@ -106,45 +106,47 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     if texts["override"]:
         where = _holding(call, where, texts["override"])
     form = Form(texts, action, fields=_PLACES, where=where)
+    # Of a thousand clusters it takes a moment to list them.
+    held = _held(call, form) if texts["override"] else None
+    page = partial(_page, call, form, held)
     if action == "save" and not texts["reason"]:
         form.add("reason", _WRONG["reason"])
     if texts["override"] and texts["end"]:
         order = Order(call.caller, texts["reason"], urgent=True, override=texts["override"])
         places = where.places
         if where.kind == scope.ALL:
-            places = tuple(overrides.holders(call.stored().config, texts["override"]))
+            every = overrides.holders(call.stored().config, texts["override"])
+            places = tuple(each for each in every if each in (None, *where.clusters))
         end = partial(overrides.ended, name=texts["override"], places=places)
-        return form.answer(call, end, order) or _page(call, form)
-    request = _request(form, call)
+        return form.answer(call, end, order) or page()
+    request = _request(form, call, held)
     if request is None:
-        return _page(call, form)
+        return page()
     form.path = f"overrides.{request.name}"
     _check(form, call, request)
     change = partial(_changed, form=form, request=request, at=call.windows.now())
     order = Order(call.caller, request.reason, urgent=True, override=request.name)
-    return form.answer(call, change, order) or _page(call, form)
+    return form.answer(call, change, order) or page()
 
 
 def _holding(call: Call, where: Where, override: str) -> Where:
     """Return where an override can be changed: on no cluster that has none of that name."""
     config = call.stored().config
 
-    def meant(cluster: str | None) -> tuple[Value, Value]:
+    def meant(cluster: str | None) -> Value:
         # Of two that begin in the same minute the names are the same.
         entry = rules_on(config, "overrides", cluster).get(override)
-        return (
-            (entry.get("state"), entry.get("reason")) if isinstance(entry, dict) else (None, None)
-        )
+        return entry.get("reason") if isinstance(entry, dict) else None
 
     one = meant(next(iter(where.places), None))
-    having = [each for each in where.clusters if any(one) and meant(each) == one]
+    having = [each for each in where.clusters if one and meant(each) == one]
     where = replace(where, clusters=tuple(having))
     if where.kind == scope.ALL and having and override not in rules_on(config, "overrides", None):
         return replace(where, kind=scope.SOME, chosen=where.clusters)
     return where
 
 
-def _request(form: Form, call: Call) -> OverrideRequest | None:
+def _request(form: Form, call: Call, held: ListedOverride | None) -> OverrideRequest | None:
     """Return the override that the form asks for; None where the form says what is wrong."""
     texts, length, until = form.texts, None, ""
     end = "until" if texts["for"] == "at" else "for"
@@ -158,7 +160,6 @@ def _request(form: Form, call: Call) -> OverrideRequest | None:
         except RefusedError as error:
             form.add("for", str(error))
     starts = moment(texts, "from") if texts["when"] == "at" else ""
-    held = _held(form, call)
     # One that is to come lasts so long from when it begins.
     if held and held.begins and held.phase is Phase.COMING:
         starts = held.begins.isoformat(timespec="minutes")
@@ -185,12 +186,9 @@ def _request(form: Form, call: Call) -> OverrideRequest | None:
     )
 
 
-def _held(form: Form, call: Call) -> ListedOverride | None:
+def _held(call: Call, form: Form) -> ListedOverride | None:
     """Return the override whose end is changed, as it is now."""
     place = next(iter(form.where.places), None)
-    # Of a thousand clusters it takes a moment to list them.
-    if not form.texts["override"]:
-        return None
     # In a policy with errors it is not known.
     with suppress(InputError):
         for each in overrides.listed(call.stored().config, call.windows.now(), place):
@@ -259,7 +257,7 @@ def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datet
     return form.where.applied(config, part)
 
 
-def _page(call: Call, form: Form) -> Response:
+def _page(call: Call, form: Form, held: ListedOverride | None = None) -> Response:
     config, evaluator = call.stored().config, call.windows.evaluator
     # Whose clock shows a time that is typed.
     zone = overrides.zone_of_ends(config, None).key
@@ -272,5 +270,4 @@ def _page(call: Call, form: Form) -> Response:
     # A policy with errors may be closed by hand, and an override of it is written all the same.
     with suppress(Problem):
         state = evaluator.policy(call.stored(), call.cluster).spec.state
-    held = _held(form, call)
     return form.page(call, "override.html", clock=clock, lengths=LENGTHS, state=state, held=held)

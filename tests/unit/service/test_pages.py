@@ -388,6 +388,17 @@ def test_an_override_of_all_is_ended_on_the_cluster_of_a_page(client: Client) ->
         assert [each.removeprefix("on:") for each in boxes if each.startswith("on:")] == left
 
 
+def test_to_end_one_of_all_ends_no_other_of_its_name(client: Client, git: Git) -> None:
+    """Two that begin in the same minute are called the same."""
+    entry = "overrides: {fix: {state: %s, ends: 2036-11-24, reason: %s}}"
+    rewrite(client, git, "  clusters:\n", f"  {entry % ('Open', 'Fix')}\n  clusters:\n")
+    rewrite(client, git, "south:\n", f"south:\n      {entry % ('Closed', 'Audit')}\n")
+    sent = {"override": "fix", "state": "open", "scope": "all", "end": "End now", "reason": "Done"}
+    assert send(client, f"{PAGE}/override", sent).status == 303
+    assert "overrides" not in policy(git)
+    assert list(policy(git)["clusters"]["south"]["overrides"]) == ["fix"]
+
+
 AUDIT = "overrides: {audit: {state: Closed, ends: 2026-11-23T12:00, reason: Why, %s}}"
 
 
