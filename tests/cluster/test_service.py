@@ -141,7 +141,7 @@ def test_a_change_over_http_is_in_force_with_no_other_hand(
     assert history(env)[0] == "ada: Line down"
     [override] = service.rest("GET", "/overrides")["overrides"]
     reason, name = "End override: line repaired", override["name"]
-    service.page("/override", scope="all", override=name, reason=reason, **{"for": "now"})
+    service.page("/override", scope="all", override=name, reason=reason, end="End now")
     env.eventually_open()
     assert "End override" in history(env)[0]
     check(env)
