@@ -61,10 +61,11 @@ def _met(facts: Facts, rule: Rule) -> tuple[list[ClockChange], _Hits]:
         for begins, ends in facts.occurrences(rule)
     ]
     for change in facts.changes:
-        begun = [each for each in occurrences if change.begins <= each[0] < change.ends]
-        ended = [each for each in occurrences if change.begins <= each[1] < change.ends]
+        first, after = change.begins, change.ends
+        begun = [each for each in occurrences if first <= each[0] < after]
+        ended = [each for each in occurrences if first <= each[1] < after]
         # What does not exist at all has no edge that could be hit.
-        if change.skips and fields[0] and any(ends <= change.ends for _, ends in begun):
+        if change.skips and fields[0] and any(ends <= after for _, ends in begun):
             gone.append(change)
             continue
         # One of each is enough: a rule that recurs within the hour has the same trouble each time.
