@@ -1,6 +1,7 @@
 """The account of a policy as text: its versions, and below each what was open by it."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from krm_windows.history.account import Account, Override
 from krm_windows.history.revisions import VersionState
@@ -35,6 +36,11 @@ def totals(account: Account) -> str:
     return said
 
 
+def length(account: Account, begins: datetime, ends: datetime) -> str:
+    """Say how long something lasted: what lasts to the end of the account may last longer."""
+    return span(ends - begins) + (" so far" if ends == account.ends else "")
+
+
 def openings(account: Account) -> Iterator[str]:
     """Yield the table of what was open, and of times without a policy."""
     zone = account.zone
@@ -47,7 +53,7 @@ def openings(account: Account) -> Iterator[str]:
     return aligned(
         ("opened", "closed", "open for", "by"),
         [
-            (shown(begins, zone), shown(ends, zone), span(ends - begins), by)
+            (shown(begins, zone), shown(ends, zone), length(account, begins, ends), by)
             for begins, ends, by in sorted(rows)
         ],
     )

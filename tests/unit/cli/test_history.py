@@ -294,6 +294,14 @@ def test_a_page(past: Past, history: History) -> None:
     assert "never in force in this period" in history()
 
 
+def test_what_still_lasts(past: Past, called: Call) -> None:
+    past.commit("2026-01-01T00:00Z", {PATH: OVERRIDDEN})
+    ended = called(PATH, "--from", "2026-01-15", "--until", "2026-01-16T11:30+01:00")
+    assert "in force Fri 2026-01-16 10:00 to Fri 2026-01-16 11:30, 1 h 30 m so far" in ended.out
+    assert "Fri 2026-01-16 11:30  1 h 30 m so far  overrides.cve" in ended.out
+    assert ended.out.count("so far") == 2
+
+
 def test_where_the_file_is(past: Past, run: Run) -> None:
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
     Path("windows").mkdir()
