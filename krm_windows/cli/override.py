@@ -131,7 +131,8 @@ def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
         if arguments.cluster is None:
             arguments.cluster = _where(policy, name)
         confirm = f"Remove {name} on {arguments.cluster or _ALL} from {arguments.policy}"
-    arguments.reason = arguments.reason or f"End override {name}"
+    on = f" on {arguments.cluster}" if arguments.cluster else ""
+    arguments.reason = arguments.reason or f"End override {name}{on}"
     change = partial(overrides.ended, name=name, places=[arguments.cluster])
     return change, Urgency(name, confirm=confirm)
 

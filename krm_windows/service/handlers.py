@@ -361,7 +361,8 @@ def end_override(
 ) -> Response:
     """End an override: remove it from the file."""
     change = partial(overrides.ended, name=name, places=[call.cluster])
-    reason = reason or f"End override {name} of {call.place.title}"
+    on = f" on {call.cluster}" if call.cluster else ""
+    reason = reason or f"End override {name} of {call.place.title}{on}"
     order = Order(call.caller, reason, if_match, urgent=True, override=name)
     return _written(call, call.writer.change(call.place, change, order))
 

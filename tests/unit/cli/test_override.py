@@ -176,6 +176,7 @@ def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
         [str(policy), "--end", "fix", "--commit"],
         [*making, "--name", "more"],
         [str(policy), "--prune", "--commit"],
+        [str(policy), "--end", "more", "--commit", "--cluster", "south"],
     ):
         assert main(["override", *arguments]) == 0
     assert [each["name"] for each in listed(policy, capsys)] == ["more"]
@@ -194,6 +195,7 @@ def test_what_is_over_or_ended_needs_no_reason_to_be_committed(
         "End override fix",
         "CVE",
         "Remove the overrides that are over",
+        "End override more on south",
         "Done",
     ]
 

@@ -139,6 +139,7 @@ def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
     assert state["rule"] == f"overrides.{name}"
     ended = client.ask("DELETE", f"{POLICY_PATH}/overrides/{name}?cluster=north")
     assert ended.status == 200
+    assert git("log", "-1", "--format=%s").strip().endswith(" on north")
     assert client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"] == []
     assert git("status", "--porcelain") == ""
 
