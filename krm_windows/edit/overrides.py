@@ -16,7 +16,7 @@ from krm_windows.plan.clocks import Today
 from krm_windows.plurals import some
 from krm_windows.policy import moments, schedules
 from krm_windows.policy.findings import RefusedError
-from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.model import Override, WindowPolicy
 from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import PolicySource
@@ -84,6 +84,7 @@ class ListedOverride:
     phase: Phase
     reason: str
     requested_by: str | None
+    ticket: str | None
     zone: ZoneInfo
     differs: bool
     elsewhere: tuple[str, ...] = ()
@@ -107,6 +108,7 @@ class ListedOverride:
             "phase": self.phase,
             "reason": self.reason,
             "requestedBy": self.requested_by,
+            "ticket": self.ticket,
         }
 
 
@@ -337,19 +339,20 @@ def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list
     if fails(results):
         raise InputError("; ".join(str(each) for each in results if fails([each])))
     found: dict[tuple[str | None, str], list[tuple[Rule, Timetable]]] = {}
-    by: dict[tuple[str | None, str], str | None] = {}
+    asked: dict[tuple[str | None, str], Override] = {}
     for (name, policy, _), version in zip(read, versions, strict=True):
         own = _names(config, name)
         for rule in version.timetable.overrides:
             # A cluster has those of all clusters as well, on its own clock.
             key = (name if rule.key in own else None, rule.key)
             found.setdefault(key, []).append((rule, version.timetable))
-            by[key] = policy.spec.overrides[rule.key].requested_by if policy else None
+            if policy is not None:
+                asked[key] = policy.spec.overrides[rule.key]
     entries = {each: _entries(config, each) for each in clusters_of(config)}
     every = []
     for (place, name), rules in found.items():
         elsewhere = () if place else tuple(each for each, known in entries.items() if name in known)
-        each = as_listed(place, name, by[place, name], rules, at)
+        each = as_listed(place, name, asked[place, name], rules, at)
         every.append(replace(each, elsewhere=elsewhere))
     return sorted(every, key=lambda each: each.cluster is not None)
 
@@ -364,7 +367,7 @@ def _at_once(policy: WindowPolicy | None) -> WindowPolicy | None:
 def as_listed(
     cluster: str | None,
     name: str,
-    by: str | None,
+    asked: Override,
     rules: list[tuple[Rule, Timetable]],
     at: datetime,
 ) -> ListedOverride:
@@ -394,7 +397,8 @@ def as_listed(
         ends,
         phase,
         rule.reason,
-        by,
+        asked.requested_by,
+        asked.ticket,
         timetable.zone,
         differs=len(every) > 1,
     )

@@ -228,7 +228,7 @@ def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[
             rules.append((rule, timetable))
     events = {}
     for (is_made, name, asked), (names, rules) in found.items():
-        listed = overrides.as_listed(None, name, asked.requested_by, rules, at)
+        listed = overrides.as_listed(None, name, asked, rules, at)
         events[OverrideEvent(listed, asked, is_made)] = names
     return events
 

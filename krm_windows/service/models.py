@@ -315,6 +315,7 @@ class ListedOverride(_Closed):
     phase: Literal["coming", "active", "over"] = Field(description="By what is in Git.")
     reason: str
     requested_by: str | None
+    ticket: str | None
 
 
 class OverrideList(_Closed):

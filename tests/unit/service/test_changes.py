@@ -146,12 +146,12 @@ def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
 
 def test_an_override_is_planned(serve: Serve, git: Git) -> None:
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
-    wanted = {"state": "open", "for": "2h", "reason": "Audit", "requestedBy": "Ada"}
+    wanted = {"state": "open", "for": "2h", "reason": "Audit", "requestedBy": "Ada", "ticket": "T"}
     for starts, status in (("2026-11-23T09:00", 422), ("soon", 422), ("2026-12-24T20:00", 201)):
         asked = {**wanted, "from": starts}
         assert client.ask("POST", f"{POLICY_PATH}/overrides", asked).status == status, starts
     [listed] = client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"]
-    assert (listed["phase"], listed["requestedBy"]) == ("coming", "Ada")
+    assert (listed["phase"], listed["requestedBy"], listed["ticket"]) == ("coming", "Ada", "T")
     assert listed["begins"] == "2026-12-24T19:00:00+00:00"
     assert "2026-12-24T22:00+01:00" in git("show", "HEAD:clusters/week.yaml")
     # Both days are said today.
