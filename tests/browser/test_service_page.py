@@ -292,9 +292,9 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served) -> None:
     assert "CVE-2026-1" not in served.git("show", "main:week.yaml")
 
 
-def override(served: Served, reason: str) -> None:
+def override(served: Served, reason: str, until: str = "2026-11-23T06:00Z", **more: str) -> None:
     """Have another client open for a while."""
-    body = {"state": "open", "until": "2026-11-23T06:00Z", "reason": reason}
+    body = {"state": "open", "until": until, "reason": reason, **more}
     connection = HTTPConnection(served.address.removeprefix("http://"))
     path = "/policies/flux-system/week/overrides"
     connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
@@ -331,6 +331,8 @@ def test_a_page_follows_what_is_changed_elsewhere(served: Served) -> None:
     # As somebody left it.
     assert served.find("#in-words").get_attribute("open") == is_open
     assert served.browser.switch_to.active_element == served.find("#in-words summary")
+    override(served, "Later", "2026-11-24T08:00Z", **{"from": "2026-11-24T06:00Z"})
+    served.wait(".coming .yours", "Tue 06:00 to Tue 08:00 for you")
     assert served.browser.execute_script("return window.stolen") is None
     assert served.errors == []
 

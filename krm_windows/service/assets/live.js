@@ -8,17 +8,24 @@ let source, timer, shown = performance.now();
 const pad = (number) => String(number).padStart(2, "0");
 const here = new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
-/** Say behind each instant what the reader's own clock shows, where that is something else. */
+/** Whether the reader's own clock shows something else than is written of an instant. */
+function differs(time) {
+  const at = new Date(time.dateTime);
+  const day = [at.getFullYear(), pad(at.getMonth() + 1), pad(at.getDate())].join("-");
+  return !time.dateTime.startsWith(`${day}T${pad(at.getHours())}:${pad(at.getMinutes())}`);
+}
+
+/** Say behind instants, from a beginning to an end, what the reader's own clock shows then. */
 function translate() {
-  main.querySelectorAll(".clock time").forEach((time) => {
-    const at = new Date(time.dateTime);
-    const day = [at.getFullYear(), pad(at.getMonth() + 1), pad(at.getDate())].join("-");
-    if (time.dateTime.startsWith(`${day}T${pad(at.getHours())}:${pad(at.getMinutes())}`)) return;
-    time.closest(".answer")?.querySelector(".place")?.removeAttribute("hidden");
+  main.querySelectorAll(".clock").forEach((clock) => {
+    const times = [...clock.querySelectorAll("time")];
+    if (!times.some(differs)) return;
+    clock.closest(".answer")?.querySelector(".place")?.removeAttribute("hidden");
     const words = document.createElement("span");
     words.className = "yours";
-    words.textContent = `${here.format(at).replace(",", "")} for you`;
-    time.closest(".clock").append(" ", words);
+    const said = times.map((time) => here.format(new Date(time.dateTime)).replace(",", ""));
+    words.textContent = `${said.join(" to ")} for you`;
+    clock.append(" ", words);
   });
 }
 

@@ -12,7 +12,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride, Phase
+from krm_windows.edit.overrides import ListedOverride
 from krm_windows.krm import InputError
 from krm_windows.plan import clocks
 from krm_windows.plurals import on
@@ -119,7 +119,8 @@ def _listed(call: Call, stored: Stored) -> list[list[ListedOverride]]:
     same: dict[ListedOverride, list[ListedOverride]] = {}
     for each in found:
         same.setdefault(replace(each, cluster=each.cluster and ""), []).append(each)
-    return sorted(same.values(), key=lambda each: [*Phase].index(each[0].phase))
+    # Active, coming, over: so are the words in the alphabet.
+    return sorted(same.values(), key=lambda each: (each[0].phase, each[0].begins or each[0].ends))
 
 
 def _overruled_by(every: Sequence[Group], alike: Sequence[ListedOverride]) -> dict[str, list[str]]:

@@ -485,6 +485,20 @@ def test_an_override_that_another_one_overrules_is_not_shown_as_open(
     assert "Overruled Audit closed until" in get(client, PAGE).text
 
 
+def test_overrides_to_come_are_listed_by_when_they_begin(serve: Serve, git: Git) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    entry = "{state: Open, starts: 2026-12-%s, ends: 2026-12-%s, reason: %s}"
+    every = ", ".join((f"a: {entry % (20, 21, 'Last')}", f"b: {entry % (10, 30, 'First')}"))
+    rewrite(client, git, "  clusters:\n", f"  overrides: {{{every}}}\n  clusters:\n")
+    assert re.search("First.*Last", get(client, PAGE).text.partition("Calendar")[0])
+
+
+def test_the_months_that_are_shown_can_be_printed(client: Client) -> None:
+    page = get(client, f"{PAGE}?from=2026-12-30").text
+    assert "Print December…" in page
+    assert "Print January…" in page
+
+
 def test_a_wrong_override_is_told_beside_its_field(serve: Serve, git: Git) -> None:
     # Ten in the morning in Berlin.
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
