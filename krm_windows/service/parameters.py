@@ -29,7 +29,7 @@ _Instant = Annotated[
 _Day = Annotated[
     date,
     PlainValidator(parameters.day_or_moment),
-    WithJsonSchema({"type": "string", "format": "date", "pattern": f"{_YEAR}$"}),
+    WithJsonSchema({"type": "string", "pattern": _YEAR + r"(T\d{2}:\d{2}|$)"}),
 ]
 Namespace = Annotated[
     str, Path(description="The namespace; `-` where the file names none.", pattern=_PART)

@@ -254,6 +254,14 @@ def test_what_a_key_may_be_is_described_as_it_is_read(client: Client) -> None:
         assert done.status == (201 if allowed else 400), key
 
 
+def test_where_a_calendar_may_begin_is_described_as_it_is_read(client: Client) -> None:
+    schema = jsonschema.Draft202012Validator(parameter("getCalendar", "from"))
+    days = ("2026-12-20", "2026-12-20T09:00", "2026-12-20T09:00Z", "2026-12-20x", "1969-12-20")
+    for text in days:
+        done = client.ask("GET", f"{POLICY}/calendar?from={text}")
+        assert done.status == (200 if schema.is_valid(text) else 400), text
+
+
 def test_who_has_a_version_already_is_told_so(client: Client) -> None:
     """By its tag among others, by a weak one, and by `*` (RFC 9110, 13.1.2)."""
     tag = client.ask("GET", POLICY).tag
