@@ -96,13 +96,15 @@ class Snapshot:
             yield from self.policies[key]
 
     def label(self, stored: Stored) -> str:
-        """Return what a policy is called: its name, with the namespace where others have it too."""
+        """Return what a policy is called: its name, with what tells it from others of that name."""
         same = [key for key in self.policies if key[1] == stored.name]
-        return stored.name if len(same) == 1 else stored.title
+        called = stored.name if len(same) == 1 else stored.title
+        file = self.selector(stored)
+        return f"{called} in {file}" if file else called
 
     def selector(self, stored: Stored) -> str | None:
         """Return the file of a policy where several have one of its name."""
-        several = len(self.policies[stored.namespace, stored.name]) > 1
+        several = len(self.policies.get((stored.namespace, stored.name), ())) > 1
         return stored.file if several else None
 
     def one(self, place: Place) -> Stored:

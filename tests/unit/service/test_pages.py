@@ -747,10 +747,15 @@ def test_a_policy_with_errors_has_a_page(client: Client, git: Git) -> None:
 def test_a_file_tells_policies_of_one_name_apart(
     serve: Serve, git: Git, repository: Path, commit: Commit
 ) -> None:
-    commit({"clusters/copy.yaml": (repository / "clusters/week.yaml").read_text()})
     client = serve()
-    links = [link for link in get(client, "/").links if "file=" in link]
+    assert "several files" not in get(client, "/").text
+    commit({"clusters/copy.yaml": (repository / "clusters/week.yaml").read_text()})
+    client.windows.refresh()
+    overview = get(client, "/")
+    links = [link for link in overview.links if "file=" in link]
     assert len(set(links)) == 4
+    assert "several files flux-system/week: clusters/copy.yaml, clusters/week" in overview.text
+    assert "week in clusters/copy.yaml" in overview.text
     page = get(client, links[0])
     assert page.status == 200
     assert all("file=" in link for link in page.links if "/window?" in link)
