@@ -131,18 +131,26 @@ def default_name(state: str, at: datetime) -> str:
 def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObject:
     """Return a policy with the override that is asked for at an instant.
 
-    Raises InputError where its name is taken, it would last too long, or the policy has no such
-    cluster.
+    Raises InputError where its name is taken there, or on all clusters or any of them, where the
+    two would become one; where it would last too long, or the policy has no such cluster.
     """
     found = entry(config, request, at)
     name = request.name or default_name(request.state, at)
     check_cluster(config, request.cluster)
-    path = (*_place(request.cluster), name)
-    if config.get(*path) is not None:
-        raise InputError(f"override {name!r} already exists: give another name, or end it")
+    check_name(config, name, request.cluster)
     changed = config.as_read()
-    changed.set(found, *path)
+    changed.set(found, *_place(request.cluster), name)
     return changed
+
+
+def check_name(config: KubeObject, name: str, cluster: str | None) -> None:
+    """Refuse a name that another override has there; raises InputError."""
+    for place in holders(config, name):
+        if cluster is None or place in (None, cluster):
+            where = place or "all clusters"
+            raise InputError(
+                f"override {name!r} already exists on {where}: give another name, or end it"
+            )
 
 
 def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[str, Value]:

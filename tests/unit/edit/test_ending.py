@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from krm_windows.edit import overrides
+from krm_windows.edit.overrides import OverrideRequest
 from krm_windows.edit.patches import AbsentError, rules_on
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 WHOLE = "{state: Open, ends: 2026-11-23T20:00, reason: All}"
@@ -64,3 +65,26 @@ def test_what_only_changes_that_of_all_goes_with_it(own: str, left: list[str]) -
 def test_one_of_a_cluster_alone_is_taken_out() -> None:
     ended = overrides.ended(policy("", OWN), "fix", ["north"])
     assert ended.get("spec", "clusters") == {"north": {}, "south": {}}
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "north", "place", "taken"),
+    [
+        (WHOLE, "", "north", "all clusters"),
+        (WHOLE, "null", "north", "all clusters"),
+        ("", OWN, None, "north"),
+        ("", OWN, "north", "north"),
+        ("", OWN, "south", None),
+        ("", "null", None, None),
+    ],
+)
+def test_no_two_overrides_become_one(
+    everywhere: str, north: str, place: str | None, taken: str | None
+) -> None:
+    """What a cluster has of a name changes what all have of it."""
+    request = OverrideRequest("closed", "r", until="20:00", name="fix", cluster=place)
+    if taken is None:
+        overrides.made(policy(everywhere, north), request, NOW)
+        return
+    with pytest.raises(InputError, match=f"override 'fix' already exists on {taken}: give"):
+        overrides.made(policy(everywhere, north), request, NOW)
