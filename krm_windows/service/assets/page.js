@@ -59,6 +59,8 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
     asked?.abort();
     asked = new AbortController();
     const body = new URLSearchParams(new FormData(form));
+    // What was said of the form before is no answer to what was asked last.
+    const waits = setTimeout(() => { status.textContent = "Working it out…"; }, 1000);
     try {
       const response = await fetch(address, { method: "POST", body, signal: asked.signal });
       const answer = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -66,6 +68,8 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
       else status.textContent = answer.querySelector(".lead")?.textContent ?? "No preview just now.";
     } catch (error) {
       if (error.name !== "AbortError") status.textContent = "The service cannot be reached.";
+    } finally {
+      clearTimeout(waits);
     }
   }
   // A suggestion is taken here; without scripts the service takes it.

@@ -235,17 +235,14 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
 
 def _check_closed(form: Form, call: Call, begun: datetime, ended: datetime) -> None:
     """Say where it would stay closed all the time, as an override that closes wins."""
-    for place in form.where.places:
-        # In a policy with errors they are not known; its form says so.
-        with suppress(InputError):
-            for each in overrides.listed(call.stored().config, call.windows.now(), place):
-                is_there = place is not None or each.cluster is None
-                holds = (each.begins or begun) <= begun and ended <= each.ends
-                if each.state == "Closed" and is_there and holds:
-                    until = shown(each.ends, each.zone)
-                    form.add(
-                        "state", f"{each.reason!r} keeps it closed until {until}: end that first."
-                    )
+    # In a policy with errors they are not known; its form says so.
+    with suppress(InputError):
+        for each in overrides.listed(call.stored().config, call.windows.now()):
+            there = {each.cluster} if each.cluster else {*form.where.places} - {*each.elsewhere}
+            holds = (each.begins or begun) <= begun and ended <= each.ends and not each.differs
+            if each.state == "Closed" and holds and not there.isdisjoint(form.where.places):
+                until = shown(each.ends, each.zone)
+                form.add("state", f"{each.reason!r} keeps it closed until {until}: end that first.")
 
 
 def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datetime) -> KubeObject:

@@ -588,6 +588,13 @@ def test_what_closes_all_the_time_is_to_be_ended_first(client: Client) -> None:
     assert ask(client, "", **{**SOUTH, "for": "4h"}).status == 303
 
 
+def test_what_is_closed_on_one_cluster_opens_on_another(client: Client) -> None:
+    assert ask(client, "", **{**SOUTH, "state": "closed"}).status == 303
+    north = {"scope": "some", "on:north": "yes"}
+    assert "keeps it closed until" in ask(client, "", **{**SOUTH, **north}).text
+    assert ask(client, "", **north).status == 303
+
+
 def test_an_override_that_could_not_win_is_not_offered(client: Client, git: Git) -> None:
     rewrite(client, git, "  clusters:\n", "  state: Closed\n  clusters:\n")
     assert f"{PAGE}/override" not in get(client, PAGE).links
