@@ -215,6 +215,9 @@ class Pending(State):
     count: _Count | None = Field(
         description="How many commits came since it closed; null: unknown."
     )
+    count_besides_windows: _Count | None = Field(
+        description="How many of them change more than windows, as pages count; null: unknown."
+    )
     complete: bool = Field(description="Whether `commits` are all that came.")
     commits: list[Commit]
     targets: list[Target] | None

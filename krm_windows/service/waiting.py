@@ -17,14 +17,16 @@ from http import HTTPStatus
 from typing import Any
 
 from krm_windows.gate.timetable import Decision
+from krm_windows.krm import documents
 from krm_windows.pending import records
+from krm_windows.service import policies
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, Record
 from krm_windows.service.settings import Settings
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch
-from krm_windows.system.git_objects import Commit
+from krm_windows.system.git_objects import Commit, Node
 from krm_windows.system.programs import Limits
 
 # First parents that are looked at: of a window that was closed for longer, it is said to be more.
@@ -57,11 +59,13 @@ class Waits:
 
     def record(self) -> Record:
         """Return it as JSON says it."""
+        count = None if self.old is None else len(self.commits)
         return {
             "from": self.old,
             "to": self.tip,
-            "count": None if self.old is None else len(self.commits),
-            "complete": self.old is not None,
+            "count": count,
+            "countBesidesWindows": count and len(self.others),
+            "complete": count is not None and count <= _SHOWN,
             "commits": list(map(records.commit, self.commits[:_SHOWN])),
         }
 
@@ -89,12 +93,13 @@ class Waiting:
         self._history = lru_cache(_TIPS)(self._read_history)
         self._answer = lru_cache(_ANSWERS)(self._look)
         self._is_own = lru_cache(MOST_COMMITS)(self._changes_only)
+        self._is_policies = lru_cache(MOST_COMMITS)(self._holds_policies_alone)
         self._lock = threading.Lock()
 
     def since(self, decision: Decision, tip: str, own: tuple[str, ...]) -> Waits:
         """Return what has come since a decision began to hold; raises WorkspaceError.
 
-        `own` are the files of policies, and the directories that are rendered from them.
+        `own` are the directories that are rendered from policies, each with a `/` behind it.
         """
         if decision.open or decision.since is None:
             # Of a policy that is closed for good, or for 400 days, nobody knows when it closed.
@@ -158,9 +163,20 @@ class Waiting:
         return Targets(tuple(map(_target, json.loads(ended.output)["targets"])))
 
     def _changes_only(self, commit: Commit, own: tuple[str, ...]) -> bool:
+        found = (
+            f"{path}/".startswith(own) or all(map(self._is_policies, filter(None, versions)))
+            for path, *versions in self._branch.steps(commit)[0]
+        )
         # Of a large commit, the first other path says it; one that changes nothing has none.
-        paths = (f"{path}/" for path, *_ in self._branch.steps(commit)[0])
-        return next(paths, "").startswith(own) and all(each.startswith(own) for each in paths)
+        return next(found, False) and all(found)
+
+    def _holds_policies_alone(self, file: Node) -> bool:
+        try:
+            content = self._branch.objects.content(file.name, most=policies.MOST)
+        except WorkspaceError:
+            return False  # another repository, or too large for a policy
+        found = policies.parse(content)
+        return isinstance(found, tuple) and 0 < len(found) == len(documents(content))
 
     def _read_history(self, tip: str) -> tuple[Commit, ...]:
         return tuple(self._branch.first_parents(tip, MOST_COMMITS))

@@ -184,11 +184,8 @@ class Windows:
         return self.waiting.since(decision, commit, self._own(commit))
 
     def _own_paths(self, commit: str) -> tuple[str, ...]:
-        # What else is in a file of a policy may concern a cluster.
-        paths = [each.file for each in self.snapshot.every() if each.is_alone]
-        if self.renderer is not None:
-            paths += [each.directory for each in self.renderer.outputs(commit)]
-        return tuple(f"{each}/" for each in paths)
+        outputs = self.renderer.outputs(commit) if self.renderer else ()
+        return tuple(f"{each.directory}/" for each in outputs)
 
     def commit_url(self, commit: str) -> str | None:
         """Return where a browser finds a commit; None where that is not known."""

@@ -53,7 +53,7 @@ def subjects(commits: list[dict[str, str]]) -> list[str]:
 
 
 def test_what_came_since_it_closed_is_said(
-    serve: Serve, flux: Callable[..., str], git: Git
+    serve: Serve, flux: Callable[..., str], git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = flux("2026-12-10T16:00:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "At the edge")
     flux("2026-12-10T16:00:01Z", "apps/settings.yaml", f"{SETTINGS}# 2\n", "One")
@@ -72,10 +72,19 @@ def test_what_came_since_it_closed_is_said(
     for path, end in (("alone", ""), ("more", f"---\n{SETTINGS}")):
         flux("2026-12-11T17:00:00Z", f"clusters/{path}.yaml", ALONE % path + end, path)
     git("commit", "--quiet", "--allow-empty", "--message=Changes nothing")
+    # Nor what was a policy alone once.
+    for text in (ALONE % "gone", f"{ALONE % 'gone'}spec: {{}}\n"):
+        flux("2026-12-11T17:00:00Z", "clusters/gone.yaml", text, "Gone")
+    git("rm", "--quiet", "clusters/gone.yaml")
+    git("commit", "--quiet", "--message=Remove it")
     client.windows.refresh()
     page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "4 commits to <code>main</code>" in page
-    assert "1 commit of windows alone is not counted" in page
+    assert "4 commits of windows alone are not counted" in page
+    found = asked(client)
+    assert (found["count"], found["countBesidesWindows"], found["complete"]) == (8, 4, True)
+    monkeypatch.setattr(waiting, "_SHOWN", 7)
+    assert asked(client)["complete"] is False
 
 
 def test_a_merge_came_when_it_was_merged(
