@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     ways = found.ways(windows.branch.person())
     with windows.alone():
         secret = access.kept_secret(Directory.named(windows.folder))
-    made = application.make(windows, access.Access(ways, secret), Log(output.log_record))
+    log = Log(output.log_record)
+    made = application.make(windows, access.Access(ways, secret, log), log)
 
     def started(host: str, port: int) -> None:
         # RFC 3986, 3.2.2.

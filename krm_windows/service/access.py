@@ -7,7 +7,6 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
@@ -20,6 +19,7 @@ from pydantic import ConfigDict, Field, IPvAnyNetwork
 from starlette.requests import Request
 
 from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
+from krm_windows.service.log import Log
 from krm_windows.service.problems import Problem
 from krm_windows.system import bounded
 from krm_windows.system.directories import Directory
@@ -140,13 +140,17 @@ def kept_secret(folder: Directory) -> bytes:
 class Access:
     """Says who calls."""
 
-    def __init__(self, ways: Ways, secret: bytes | None = None) -> None:
-        """Take callers in some ways; raises WorkspaceError for a file that cannot be read.
+    def __init__(self, ways: Ways, secret: bytes | None = None, log: Log | None = None) -> None:
+        """Take callers in some ways; raises WorkspaceError or OSError for a file that is wrong.
 
-        `secret` is what sessions are signed with: another one ends them.
+        `secret` is what sessions are signed with: another one ends them. The log says what is wrong
+        with the file later.
         """
         self.ways = ways
-        self._tokens = _TokenFile(ways.tokens) if ways.tokens is not None else None
+        self._tokens = _TokenFile(ways.tokens, log)
+        _, problem = self._tokens.current()
+        if problem:
+            raise problem
         self.keys = Keys(ways.provider.issuer) if ways.provider else None
         self._secret = secret or secrets.token_bytes(_SECRET)
 
@@ -163,13 +167,17 @@ class Access:
         if proxied is not None:
             return proxied
         cookie = request.cookies.get(COOKIE)
-        if cookie is not None and self._tokens is not None:
-            return self._session(self._tokens, cookie) or self.ways.anonymous
-        return self.ways.anonymous
+        found = self._session(cookie) if cookie is not None else None
+        return found or self.ways.anonymous
+
+    def problem(self) -> str:
+        """Say that the file of tokens is wrong now; empty where it is not."""
+        # Where it is, and what is wrong with it, is for the operator.
+        return "the file of tokens is wrong: see the log" if self._tokens.current()[1] else ""
 
     def holder(self, name: str) -> Caller | None:
         """Return who has the line of a name in the file of tokens, as it is now."""
-        found = self._tokens.current() if self._tokens is not None else {}
+        found, _ = self._tokens.current()
         return next((caller for caller in found.values() if caller.name == name), None)
 
     def begin_session(self, token: str) -> str:
@@ -198,7 +206,7 @@ class Access:
 
     def _find(self, digest: str) -> Caller:
         """Return whose token has a hash; raises Problem where nobody's has."""
-        found = self._tokens.current().get(digest) if self._tokens is not None else None
+        found = self._tokens.current()[0].get(digest)
         if found is None:
             raise _unknown()
         return found
@@ -244,61 +252,70 @@ class Access:
         names = ["*", *(each for each in values if isinstance(each, str))]
         return frozenset().union(*(self.ways.granted.get(each, ()) for each in names))
 
-    def _session(self, tokens: "_TokenFile", cookie: str) -> Caller | None:
+    def _session(self, cookie: str) -> Caller | None:
         try:
             content = jwt.decode(cookie, self._secret, [_SIGNED], {"require": ["exp", "sub"]})
         except (jwt.PyJWTError, ValueError):
             return None
         # In the file as it is now: a token that is taken out of it, or replaced, ends its sessions.
-        return tokens.current().get(content["sub"])
+        return self._tokens.current()[0].get(content["sub"])
 
 
 class _TokenFile:
     """A file with a line for each token: name, scopes, hash, and the author of its commits."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None, log: Log | None) -> None:
         self._path = path
-        self._seen: tuple[int, int, int] | None = None
-        self._tokens: Mapping[str, Caller] = {}
-        self._load()
+        self._log = log or Log()
+        # The state of the file, or why it could not be read; with what `current` returned then.
+        # One value, as several threads ask.
+        self._known: tuple[object, Mapping[str, Caller], Exception | None] = (None, {}, None)
 
-    def current(self) -> Mapping[str, Caller]:
-        """Return who has which token, by its hash, as the file says, or said before it broke."""
-        # Half written, or gone for a moment: whoever was known is known.
-        with suppress(WorkspaceError, OSError):
-            self._load()
-        return self._tokens
+    def current(self) -> tuple[Mapping[str, Caller], Exception | None]:
+        """Return who has which token, by its hash, and what is wrong with the file, as it is now.
 
-    def _load(self) -> None:
-        state = self._path.stat()
-        seen = (state.st_ctime_ns, state.st_size, state.st_ino)
-        if seen == self._seen:
-            return
-        self._seen = seen
-        # Whoever may write it may let themselves in, as `admin`.
-        if stat.S_ISREG(state.st_mode) and state.st_mode & _OTHERS_MAY_WRITE:
-            raise WorkspaceError(f"{self._path}: others may write it: chmod go-w {self._path}")
-        text = bounded.read_file(self._path, most=_MOST).decode(errors="replace")
-        self._tokens = _read_tokens(self._path, text)
+        A line that is wrong lets nobody in, nor does a file that cannot be read.
+        """
+        before, tokens, problem = self._known
+        if self._path is None:
+            return tokens, problem
+        try:
+            state = self._path.stat()
+            now: object = (state.st_ctime_ns, state.st_size, state.st_ino)
+            if now != before:
+                tokens, problem = _read_tokens(self._path, state.st_mode)
+        except (WorkspaceError, OSError) as error:
+            now, tokens, problem = str(error), {}, error
+        # What is wrong at the start is an error there.
+        if problem and before not in (None, now):
+            self._log.record("tokens", detail=str(problem))
+        self._known = now, tokens, problem
+        return tokens, problem
 
 
-def _read_tokens(path: Path, text: str) -> dict[str, Caller]:
+def _read_tokens(path: Path, mode: int) -> tuple[Mapping[str, Caller], WorkspaceError | None]:
+    # Whoever may write it may let themselves in, as `admin`.
+    if stat.S_ISREG(mode) and mode & _OTHERS_MAY_WRITE:
+        raise WorkspaceError(f"{path}: others may write it: chmod go-w {path}")
     found: dict[str, Caller] = {}
     names: set[str] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
+    problem = None
+    text = bounded.read_file(path, most=_MOST).decode(errors="replace")
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line[:1] in ("", "#"):
             continue
-        parts = _LINE.fullmatch(line.strip())
+        parts = _LINE.fullmatch(line)
         caller = _read_caller(parts) if parts else None
-        if parts is None or caller is None or caller.name in names:
+        if parts is not None and caller is not None and caller.name not in names:
+            names.add(caller.name)
+            found[parts["hash"]] = caller
+        elif not problem:
             # The line itself may hold a token that was not hashed: it is not repeated.
-            raise WorkspaceError(
+            problem = WorkspaceError(
                 f"{path}:{number}: must be NAME SCOPES sha256:HASH [AUTHOR <EMAIL>], as from "
                 f"--new-token, with scopes from {SCOPES}, and each name once"
             )
-        names.add(caller.name)
-        found[parts["hash"]] = caller
-    return found
+    return found, problem
 
 
 def _read_caller(parts: re.Match[str]) -> Caller | None:

@@ -117,7 +117,7 @@ def _not_allowed(request: Request) -> Problem:
 
 @asynccontextmanager
 async def _polling(windows: Windows, access: Access) -> AsyncIterator[None]:
-    """Look at the branch, its remote, and the provider's keys, while the application runs."""
+    """Look at the branch, the remote, the provider's keys and the tokens, while it runs."""
     settings = windows.settings
     works = [(windows.poll, _POLL_SECONDS), (windows.maintain, _MAINTAIN_SECONDS)]
     if settings.remote is not None:
@@ -126,6 +126,8 @@ async def _polling(windows: Windows, access: Access) -> AsyncIterator[None]:
         works.append((access.keys.refresh, REFRESH_SECONDS))
     # Each on its own: a remote that hangs keeps nobody from looking at the branch.
     tasks = [asyncio.create_task(_repeatedly(*each)) for each in works]
+    # Said in the log, though nobody calls.
+    tasks.append(asyncio.create_task(_repeatedly(access.problem, _POLL_SECONDS)))
     try:
         yield
     finally:
@@ -135,7 +137,7 @@ async def _polling(windows: Windows, access: Access) -> AsyncIterator[None]:
                 await task
 
 
-async def _repeatedly(work: Callable[[], None], seconds: float) -> None:
+async def _repeatedly(work: Callable[[], object], seconds: float) -> None:
     while True:
         # What is in the way now may be out of it the next time.
         with suppress(WorkspaceError, Problem, OSError):

@@ -22,12 +22,12 @@ async def get_health(call: Anybody) -> Response:
 
 @router.get("/readyz", response_model=models.Health)
 async def get_readiness(call: Anybody) -> Response:
-    """Say whether the repository can be read and written."""
+    """Say whether the repository can be read and written, and the file of tokens is right."""
     windows = call.windows
     # Ready as long as the last look at the branch went well: a remote out of reach keeps nobody
     # from reading.
-    if windows.problem:
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, windows.problem)
+    if problem := windows.problem or call.service.access.problem():
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, problem)
     found = {"status": "ready", "commit": windows.snapshot.commit}
     # Why it cannot be reached is not for everybody: its address may be in it.
     if windows.settings.remote is not None:
@@ -47,8 +47,8 @@ async def get_metrics(call: Anybody) -> Response:
             len(snapshot.unreadable),
         ),
         "krm_windows_ready": (
-            "Whether the repository can be read and written.",
-            not windows.problem,
+            "Whether the repository can be read and written, and the file of tokens is right.",
+            not (windows.problem or call.service.access.problem()),
         ),
     }
     # Unknown is neither: an alert waits for the first try.

@@ -229,10 +229,10 @@ def serve(repository: Path, git: Git) -> Serve:
 @pytest.fixture
 def started(serve: Serve) -> Serve:
     def start(ways: Ways, lines: list[dict[str, Any]]) -> Client:
-        windows, access = serve().windows, Access(ways)
+        log = Log(lambda line: lines.append(dict(line)))
+        windows, access = serve().windows, Access(ways, log=log)
         if access.keys is not None:
             access.keys.refresh()
-        log = Log(lambda line: lines.append(dict(line)))
         return Client(application.make(windows, access, log), windows)
 
     return start

@@ -96,19 +96,41 @@ def test_each_commit_is_changed_in_one_line_of_the_log(
     assert lines[0]["commit"] == lines[1]["commit"]
 
 
+@pytest.mark.parametrize("wrong", ["", "half of a kw_line", "removed", "a folder", "chmod go-w"])
 def test_a_token_that_is_taken_out_of_the_file_is_none(
-    tokens: dict[str, str], tmp_path: Path
+    wrong: str, started: Serve, tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    made = Access(Ways(tokens=tmp_path / "tokens"))
-    assert who(made, request(bearer(tokens["reader"])))
+    """Whatever else the file says: what is right in it holds, and what is wrong is said once."""
+    lines: list[dict[str, Any]] = []
     file = tmp_path / "tokens"
-    text = file.read_text()
-    file.write_text("half of a li")
-    assert who(made, request(bearer(tokens["reader"])))
-    file.write_text("\n".join(line for line in text.splitlines() if "reader" not in line))
-    with pytest.raises(Problem, match="401"):
-        who(made, request(bearer(tokens["reader"])))
-    assert who(made, request(bearer(tokens["writer"])))
+    client, text = started(Ways(tokens=file), lines), file.read_text()
+    assert client.ask("GET", POLICY, **bearer(tokens["reader"])).status == 200
+    kept = [line for line in text.splitlines() if "reader" not in line]
+    file.write_text("\n".join([wrong[:16], *kept] if " kw_" in wrong else kept))
+    if wrong in ("removed", "a folder"):
+        file.unlink()
+    if wrong == "a folder":
+        file.mkdir()
+    if wrong == "chmod go-w":
+        file.chmod(0o666)
+    holds = not wrong or " kw_" in wrong
+    for _ in range(2):
+        assert client.ask("GET", POLICY, **bearer(tokens["reader"])).status == 401
+        done = client.ask("GET", POLICY, **bearer(tokens["writer"]))
+        assert done.status == (200 if holds else 401)
+    assert client.ask("GET", "/readyz").status == (503 if wrong else 200)
+    ready = f"krm_windows_ready {0 if wrong else 1}.0"
+    assert ready in client.ask("GET", "/metrics").body.decode()
+    told = [line["detail"] for line in lines if line["event"] == "tokens"]
+    assert len(told) == bool(wrong)
+    assert str(file) not in client.ask("GET", "/readyz").body.decode()
+    assert "kw_" not in json.dumps(lines)
+    if wrong == "a folder":
+        file.rmdir()
+    file.unlink(missing_ok=True)
+    file.write_text(text)
+    assert client.ask("GET", POLICY, **bearer(tokens["reader"])).status == 200
+    assert client.ask("GET", "/readyz").status == 200
 
 
 def test_a_session_ends_with_its_token(serve: Serve, tmp_path: Path) -> None:
@@ -254,7 +276,7 @@ def test_a_header_of_the_proxy_that_comes_twice_is_not_believed(name: str) -> No
 def test_a_file_of_tokens_that_others_may_write_is_refused(
     tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    """At the start; later, what was believed before it could be written still is, and no more."""
+    """At the start; later, it lets nobody in."""
     path = tmp_path / "tokens"
     served = Access(Ways(tokens=path))
     path.write_text(access.token_line("evil", "admin", "kw_evil") + "\n")
@@ -262,9 +284,9 @@ def test_a_file_of_tokens_that_others_may_write_is_refused(
         path.chmod(mode)
         with pytest.raises(WorkspaceError, match="chmod go-w"):
             Access(Ways(tokens=path))
-    assert served.begin_session(tokens["reader"])
-    with pytest.raises(Problem):
-        served.begin_session("kw_evil")
+    for token in (tokens["reader"], "kw_evil"):
+        with pytest.raises(Problem):
+            served.begin_session(token)
 
 
 def test_what_a_name_may_hold() -> None:
