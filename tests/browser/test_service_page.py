@@ -517,16 +517,31 @@ def test_pages_are_used_by_keyboard(served: Served) -> None:
     assert names[16:] == ["description", "remove", "reason", "Save", "Preview"]
 
 
-def test_all_clusters_that_are_shown_are_ticked_at_once(served: Served) -> None:
+def test_to_find_clusters_saves_nothing_and_hides_none_that_is_ticked(served: Served) -> None:
     plants = "".join(f"plant-{number}: {{}}, " for number in range(12))
     file = served.windows.settings.repo / "week.yaml"
     file.write_text(POLICY.replace("{north: {},", f"{{{plants}north: {{}},"))
     served.git("commit", "--quiet", "--all", "--message=Many plants")
     served.windows.refresh()
-    served.open(f"{PAGE}/override")
-    served.browser.execute_script("document.querySelector('[data-tick]').click()")
-    assert served.find("[name=scope][value=some]").is_selected()
-    assert len(served.browser.find_elements(By.CSS_SELECTOR, "[name^='on:']:checked")) == 14
+    served.open(f"{PAGE}/override?cluster=north")
+    served.find('[name="for"][value="1h"]').click()
+    served.type("reason", "Fix")
+    sought = served.find("[data-filter]")
+    sought.send_keys("plant-1", Keys.ENTER)
+    assert served.find("h1").text == "Open or close for a while"
+    assert served.find(".scope [role=status]").text == "1 of 14 ticked"
+    boxes = served.browser.find_elements(By.CSS_SELECTOR, "[name^='on:']")
+    shown = [box.get_attribute("name") for box in boxes if box.is_displayed()]
+    assert shown == ["on:north", "on:plant-1", "on:plant-10", "on:plant-11"]
+    served.find("[data-tick]").click()
+    served.wait(".scope [role=status]", "4 of 14 ticked")
+    sought.send_keys("99")
+    served.wait(".scope [role=status]", "No cluster has that in its name; 4 of 14 ticked")
+    served.find("[name=scope][value=all]").click()
+    served.find("[name=scope][value=some]").click()
+    served.wait(".scope [role=status]", "0 of 14 ticked")
+    assert served.git("rev-list", "--count", "main").strip() == "2"
+    assert served.errors == []
 
 
 def test_a_plant_manager_adds_a_window_for_two_of_three_plants(served: Served) -> None:

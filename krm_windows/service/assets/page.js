@@ -25,15 +25,27 @@ function takeOver(form, answer) {
   if (!document.querySelector("#summary li")) document.getElementById("summary")?.remove();
 }
 
-// Among a thousand boxes those are shown whose words hold what is sought.
+// Among a thousand boxes those are shown whose words hold what is sought, and those that are ticked.
 document.querySelectorAll("[data-filter]").forEach((sought) => {
-  const labels = document.getElementById(sought.dataset.filter).querySelectorAll("label");
-  sought.hidden = false;
+  const labels = [...document.getElementById(sought.dataset.filter).querySelectorAll("label")];
+  const status = sought.parentElement.querySelector("[role=status]");
+  function has(label) {
+    return label.textContent.toLowerCase().includes(sought.value.trim().toLowerCase());
+  }
+  function count() {
+    const ticked = labels.filter(({ control }) => control.checked).length;
+    const said = `${ticked.toLocaleString("en")} of ${labels.length.toLocaleString("en")} ticked`;
+    status.textContent = labels.some(has) ? said : `No cluster has that in its name; ${said}`;
+  }
+  sought.hidden = status.hidden = false;
   sought.addEventListener("input", (event) => {
     event.stopPropagation();
-    const words = sought.value.trim().toLowerCase();
-    labels.forEach((label) => { label.hidden = !label.textContent.toLowerCase().includes(words); });
+    labels.forEach((label) => { label.hidden = !label.control.checked && !has(label); });
+    count();
   });
+  // After what follows from it: who chooses all clusters ticks none.
+  sought.closest("form").addEventListener("input", () => setTimeout(count));
+  count();
 });
 
 // A list is of what was chosen before.

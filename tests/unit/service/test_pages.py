@@ -813,6 +813,8 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git) -> None:
     assert get(client, "/?q=plant-77").headers["location"] == f"{PAGE}?cluster=plant-77"
     assert "Nothing unknown matches “plant”." in get(client, "/?state=unknown&q=plant").text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
+    # What is no field of the form is of none: Enter in it would send the form.
+    assert all("name" in found or "form" in found for tag, found in form.tags if tag == "input")
     assert "on:plant-7" in form.fields
     assert ask(client, **{"scope": "some", "on:plant-none": "yes"}).status == 404
     days = get(client, f"{PAGE}?cluster=plant-7&days=90&from=2026-11-01")
