@@ -104,7 +104,7 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     texts = {name: sent.get(name, "").strip() for name in FIELDS}
     where = scope.sent(call, sent)
     if texts["override"]:
-        where = _holding(call, where, texts["override"])
+        where = _holding(call, where, texts)
     form = Form(texts, action, fields=_PLACES, where=where)
     # Of a thousand clusters it takes a moment to list them.
     held = _held(call, form) if texts["override"] else None
@@ -129,16 +129,17 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     return form.answer(call, change, order) or page()
 
 
-def _holding(call: Call, where: Where, override: str) -> Where:
+def _holding(call: Call, where: Where, texts: dict[str, str]) -> Where:
     """Return where an override can be changed: on no cluster that has none of that name."""
-    config = call.stored().config
+    config, override = call.stored().config, texts["override"]
 
     def meant(cluster: str | None) -> Value:
         # Of two that begin in the same minute the names are the same.
         entry = rules_on(config, "overrides", cluster).get(override)
         return entry.get("reason") if isinstance(entry, dict) else None
 
-    one = meant(next(iter(where.places), None))
+    # Where it was is still offered where somebody has unticked all of it.
+    one = meant(next(iter(where.places), None)) or texts["of"]
     having = [each for each in where.clusters if one and meant(each) == one]
     where = replace(where, clusters=tuple(having))
     if where.kind == scope.ALL and having and override not in rules_on(config, "overrides", None):

@@ -399,6 +399,19 @@ def test_to_end_one_of_all_ends_no_other_of_its_name(client: Client, git: Git) -
     assert list(policy(git)["clusters"]["south"]["overrides"]) == ["fix"]
 
 
+def test_who_unticks_each_cluster_of_an_override_can_tick_it_again(client: Client) -> None:
+    assert ask(client, "", **SOUTH, **{"on:north": "yes"}).status == 303
+    listed = {**get(client, PAGE).fields, "for": "4h", "reason": "Why"}
+    for end in ("End now", ""):
+        page = send(client, f"{PAGE}/override/change", {**listed, "end": end})
+        for scope in ({"scope": "some"}, {"scope": ""}):
+            sent = {name: text for name, text in page.fields.items() if name[:3] != "on:"}
+            page = send(client, f"{PAGE}/override", {**sent, **scope})
+            assert page.status == 422
+            fields = {found.get("name") for _, found in page.tags}
+            assert {"scope", "on:north", "on:south"} <= fields, (end, scope)
+
+
 AUDIT = "overrides: {audit: {state: Closed, ends: 2026-11-23T12:00, reason: Why, %s}}"
 
 
