@@ -1,10 +1,11 @@
 """A change of a policy before it is written: what is found of it, and which hours it moves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, product
 
+from krm_windows import escape
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
 from krm_windows.fleet import audit
@@ -12,13 +13,12 @@ from krm_windows.gate.timetable import Decision
 from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
-from krm_windows.preview import changed_rules, sentences
+from krm_windows.preview import changed_rules, changes, sentences
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference
 from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, PolicySource, once
 from krm_windows.results import Result, fails, sort
-from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
@@ -51,6 +51,11 @@ class Turn:
     was: Decision
     now: Decision
 
+    @property
+    def unmoved(self) -> Iterator[str]:
+        """Why what the change makes or takes out moves no hour."""
+        return changed_rules.unmoved(self.old, self.timetable, self.difference.begins)
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -79,10 +84,7 @@ class Proposal:
         """Why the change moves no hour, where it moves none."""
         if any(each.changes for each in self.differences):
             return []
-        # Once for clusters that are alike.
-        pairs = {(rules_of(turn.old), rules_of(turn.timetable)) for turn in self.turns}
-        found = (changed_rules.unmoved(*pair, self.differences[0].begins) for pair in pairs)
-        return sorted(set(chain.from_iterable(found)))
+        return sorted(set(chain.from_iterable(turn.unmoved for turn in self.turns)))
 
     @property
     def changed(self) -> Sequence[Turn]:
@@ -139,8 +141,16 @@ class Proposal:
 
     @property
     def brief_turns(self) -> str:
-        """The same in a line for all clusters that turn alike."""
-        return sentences.brief((turn.timetable, turn.was, turn.now) for turn in self.changed)
+        """The hours that open and close, or why none does, once for all clusters that are alike."""
+        groups: dict[object, list[Turn]] = {}
+        for turn in self.changed:
+            same = replace(turn.difference, cluster=None)
+            groups.setdefault(same if same.changes else tuple(turn.unmoved), []).append(turn)
+        lines: list[str] = []
+        for alike in groups.values():
+            names = [each.timetable.cluster for each in alike if each.timetable.cluster]
+            lines += changes.brief(alike[0].difference, names, alike[0].unmoved)
+        return escape.lines(f"  {each}" for each in lines)
 
 
 def propose(

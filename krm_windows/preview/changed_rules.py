@@ -75,9 +75,12 @@ def unmoved(old: Timetable, new: Timetable, begins: datetime) -> Iterator[str]:
         at, ends = max(found[0][0], begins), found[0][1]
         opens = rule.kind is Kind.WINDOW or rule.state == "Open"
         before, after = (next(iter(timeline(each, at, ends))) for each in (old, new))
-        decides, segment, word = new, after, "Still"
+        decides, segment, word = new, after, "still"
         if timetable is new and before.open is opens:
-            decides, segment, word = old, before, "Already"
+            decides, segment, word = old, before, "already"
         state = "open" if segment.open else "closed"
         when = shown(at, timetable.zone)
-        yield f"{word} {state} then ({when}), {because(decides, segment.rules)}"
+        # One that closes wins over all that opens.
+        wins = opens and not segment.open and segment.rules[0].startswith("overrides.")
+        why = because(decides, segment.rules) + (", which wins until it ends" if wins else "")
+        yield f"{word} {state} then ({when}), {why}"

@@ -3,7 +3,7 @@
 As text, or as Markdown to paste into a pull request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows import escape
 from krm_windows.escape.markdown import cell
@@ -15,6 +15,9 @@ from krm_windows.preview.folding import fold, recurring
 from krm_windows.preview.text import aligned
 from krm_windows.results import Result
 
+_NOTHING = "nothing opens or closes"
+# So many periods are told where a table would be too much.
+_FEW = 4
 _HEAD = ("", "from", "until", "for", "by")
 
 
@@ -49,6 +52,17 @@ def _text(group: Sequence[Difference]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def brief(one: Difference, names: Sequence[str], unmoved: Iterable[str]) -> Iterator[str]:
+    """Yield a line for each of the first periods that open or close, else why all is `unmoved`."""
+    rows = list(_rows(one))
+    for verb, begins, until, length, reason in rows[:_FEW]:
+        yield f"{on(verb, names)} {begins} until {until} ({one.zone.key}), {length}: {reason}"
+    if len(rows) > _FEW:
+        yield f"and {len(rows) - _FEW} more"
+    if not rows:
+        yield "; ".join([on(_NOTHING, names), *unmoved])
+
+
 def _rows(difference: Difference) -> Iterator[tuple[str, ...]]:
     """Yield the cells of each period, or of many that recur."""
     zone = difference.zone
@@ -78,7 +92,7 @@ def _days(group: Sequence[Difference]) -> str:
 def sums(one: Difference) -> str:
     """Say how much opens and how much closes in all."""
     if not one.changes:
-        return "nothing opens or closes"
+        return _NOTHING
     sums = {
         "opens": one.length(opens=True),
         "closes": one.length(opens=False),

@@ -71,19 +71,6 @@ def _apart(what: str, said: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield f"  {on(what, names if len(said) > 1 else ())}: {words}"
 
 
-def brief(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
-    """Say what a change opens and closes, and what it leaves so and why: `  becomes open on x`."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for timetable, was, now in every:
-        stays = was.open is now.open
-        holds = f"  {'stays' if stays else 'becomes'} {'open' if now.open else 'closed'}"
-        # Another override may keep closed what this one is to open.
-        why = f", {because(timetable, now.rules)}" if stays else ""
-        groups.setdefault((holds, why), []).extend(filter(None, [timetable.cluster]))
-    lines = (f"{on(holds, names)}{why}" for (holds, why), names in groups.items())
-    return escape.lines(lines)
-
-
 def held(every: Iterable[tuple[Timetable, Decision]], now: datetime) -> Iterator[str]:
     """Yield what should hold and why, once for all clusters of which the same is said."""
     groups: dict[tuple[str, str], list[str]] = {}

@@ -110,7 +110,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "'3h': answer `open` or `closed`",
         "Open or closed [open]: ",
         "a reason is needed",
-        " open on north",
+        "s on north",
         "Write this to windows/plants.yaml: y, n, or c to commit it as well [n]: y\n",
         "windows/plants.yaml: written\n",
         "\n  git add -- windows/plants.yaml\n",
@@ -127,14 +127,14 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert at_terminal(["override", "web", "--end"])[0] == 1
     # A cluster of one policy alone says which.
     _, shown = at_terminal(["override"], "south\n", "closed 1h\n", "fix\n", "n\n")
-    assert ("Where" in shown, "closed on south" in shown) == (False, True), shown
+    assert ("Where" in shown, "s on south" in shown) == (False, True), shown
     # What keeps closed what is to be opened is said before it is written.
     assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
     _, shown = at_terminal(["override", "web"], "\n", "1h\n", "fix\n", "n\n")
     question = "Open for how long, or until when (18:00, Mon 06:00 Europe/Berlin) [2h]: 1h\n"
     assert question in shown
     assert re.search(r"open until .*, in 1 h: fix\n", shown)
-    assert "  stays closed, by the override (r)\nWrite" in shown
+    assert "by the override (r), which wins until it ends\nWrite" in re.sub(r"\n {4}", " ", shown)
 
 
 def test_what_was_given_is_asked_no_more(repository: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_was_given_is_asked_no_more(repository: Path) -> None:
         "  site-0019\n  and 981 more: type a name, or a part of it\n",
         "'3h': --for or --until says that already: answer `open` or `closed`\n",
         ", in 2 h: fix\n",
-        "s open on site-0999",
+        "s on site-0999",
     ):
         assert said in shown, shown
 

@@ -1,5 +1,6 @@
 """What is audited of a change, and what of one that is urgent."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -87,12 +88,12 @@ def test_clusters_that_a_change_leaves_alone_have_no_difference() -> None:
         (
             "x: {starts: 2026-12-19, ends: 2026-12-20, reason: r}",
             28,
-            ["Already closed then (Sat 2026-12-19 00:00), as no window is open"],
+            ["already closed then (Sat 2026-12-19 00:00), as no window is open"],
         ),
         (
             "x: {starts: 2026-12-25, ends: 2026-12-25, reason: r}",
             28,
-            ["Already closed then (Fri 2026-12-25 00:00), by the freeze fri (rest)"],
+            ["already closed then (Fri 2026-12-25 00:00), by the freeze fri (rest)"],
         ),
         (
             "x: {starts: 2029-02-05, ends: 2029-02-06, reason: r}",
@@ -132,3 +133,28 @@ def test_what_a_change_brings_to_another_cluster_is_news() -> None:
     assert propose(old, old, no_resources, View(NOW)).results == []
     found = propose(old, new, no_resources, View(NOW)).results
     assert [each.path for each in found] == ["spec.freezes.cut"]
+
+
+def test_in_a_few_lines_an_override_says_what_it_moves_and_where_it_is_for_nothing() -> None:
+    """As it will be when it begins: now is no answer where that is later."""
+    old = KubeObject.parse(POLICY.encode())
+    stop = OverrideRequest("closed", "stop", until="Thu 12:00", cluster="south", name="stop")
+    stopped = KubeObject.parse(overrides.made(old, stop, NOW).span)
+    request = OverrideRequest("open", "fix", until="Thu 09:00", name="fix", starts="Thu 08:00")
+    made = overrides.made(stopped, request, NOW)
+    late = overrides.made(old, replace(request, starts="Thu 20:00", until="22:00"), NOW)
+    nothing, then = "nothing opens or closes", "then (Thu 2026-12-17 08:00)"
+    wins = "which wins until it ends"
+    when = "Thu 2026-12-17 20:00 until Thu 2026-12-17 22:00 (Europe/Berlin), 2 h"
+    for before, after, *said in (
+        (
+            stopped,
+            made,
+            f"{nothing} on north, east; already open {then}, by the window week",
+            f"{nothing} on south; still closed {then}, by the override (stop), {wins}",
+        ),
+        (old, late, f"opens on north, south, east {when}: the override (fix)"),
+        (late, old, f"closes on north, south, east {when}: no longer the override (fix)"),
+    ):
+        proposal = propose(before, after, no_resources, View(NOW, urgent=True))
+        assert proposal.brief_turns == "".join(f"  {each}\n" for each in said)

@@ -73,7 +73,7 @@ CHANGES = [
         (
             "2026-11-24 09:00 to 2026-11-24 12:00 "
             "on the clock of each loc: Fix No hours moved: "
-            "Already open then (Tue 2026-11-24 09:00), by the window week"
+            "already open then (Tue 2026-11-24 09:00), by the window week"
         ),
     ),
     (
@@ -92,7 +92,7 @@ CHANGES = [
             "    north: {}\n",
             "    north: {windows: {noon: {opens: Tue 12:00, closes: Tue 13:00}}}\n",
         ),
-        "No hours moved: Already open then (Tue 2026-11-24 12:00), by the window week",
+        "No hours moved: already open then (Tue 2026-11-24 12:00), by the window week",
     ),
     (("names: [apps]", "names: [apps, web]"), "No hours moved: targets changed"),
     (
