@@ -518,7 +518,7 @@ def test_pages_are_used_by_keyboard(served: Served) -> None:
 
 
 def test_to_find_clusters_saves_nothing_and_hides_none_that_is_ticked(served: Served) -> None:
-    plants = "".join(f"plant-{number}: {{}}, " for number in range(12))
+    plants = "".join(f"plant-{number}: {{timeZone: Asia/Tokyo}}, " for number in range(12))
     file = served.windows.settings.repo / "week.yaml"
     file.write_text(POLICY.replace("{north: {},", f"{{{plants}north: {{}},"))
     served.git("commit", "--quiet", "--all", "--message=Many plants")
@@ -540,6 +540,8 @@ def test_to_find_clusters_saves_nothing_and_hides_none_that_is_ticked(served: Se
     served.find("[name=scope][value=all]").click()
     served.find("[name=scope][value=some]").click()
     served.wait(".scope [role=status]", "0 of 14 ticked")
+    served.find("[data-tick*=Tokyo]").click()
+    served.wait(".scope [role=status]", "12 of 14 ticked")
     assert served.git("rev-list", "--count", "main").strip() == "2"
     assert served.errors == []
 

@@ -56,8 +56,8 @@ document.querySelectorAll("[data-lists]").forEach((choice) => {
 document.querySelectorAll("[data-tick]").forEach((button) => {
   button.hidden = false;
   button.addEventListener("click", () => {
-    const boxes = document.getElementById(button.dataset.tick).querySelectorAll("label:not([hidden]) input");
-    boxes.forEach((box) => { box.checked = true; });
+    const boxes = document.querySelectorAll(`${button.dataset.tick} input`);
+    boxes.forEach((box) => { box.checked = true; box.parentElement.hidden = false; });
     boxes[0]?.dispatchEvent(new Event("input", { bubbles: true }));
   });
 });

@@ -13,6 +13,7 @@ from itertools import chain
 from starlette.responses import RedirectResponse, Response
 
 from krm_windows.edit.proposal import Proposal
+from krm_windows.plan import clocks
 from krm_windows.preview.difference import alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.admission import Call
@@ -187,11 +188,13 @@ class Form:
         """Answer with the form."""
         # Of a thousand clusters, those that the change leaves alone are not named.
         differences = self.proposal.differences if self.proposal is not None else []
+        config = call.stored().config
         shown = {
             "stored": call.stored(),
             "here": here(call),
             "cluster": call.cluster,
             "form": self,
+            "zone_of": {each: clocks.zone(config, each).key for each in self.where.clusters},
             "changes": alike([each for each in differences if each.changes]),
             "days": differences[0].days if differences else None,
         }
