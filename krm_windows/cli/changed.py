@@ -23,7 +23,7 @@ from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails, sort
-from krm_windows.system import commits, tops
+from krm_windows.system import commits, git_progress, tops
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 
@@ -256,12 +256,13 @@ def _committed(written: WriteOutcome, arguments: argparse.Namespace) -> WriteOut
 
 
 def _commands(written: WriteOutcome, message: str) -> str:
-    """Return what commits and pushes what was written, for a shell."""
-    if written.commit or written.stale or not written.is_written:
+    """Return what is left to commit and push what was written, for a shell."""
+    if written.stale or not written.is_written:
         return ""
     # Rendered files may be many, and nothing else is in their directory.
     places = [each.directory for each in written.directories if each.files]
-    return commits.by_hand(written.top, [*written.paths[:1], *places], message)
+    left = [] if written.commit else [*written.paths[:1], *places]
+    return commits.by_hand(written.top, left, message)
 
 
 def _record(
@@ -325,7 +326,9 @@ def _outcome(
     if written.is_written:
         *steps, _ = written.missing
         then = "" if brief else ", then Flux applies it (`status --wait` waits)"
-        yield f"in no cluster yet: {', '.join(steps)}{then}"
+        differs, _ = git_progress.push(written.top)
+        how = f" ({differs})" if differs else ""
+        yield f"in no cluster yet: {', '.join(steps)}{how}{then}"
 
 
 def _renewed(each: RenderedDirectory) -> Iterator[str]:

@@ -14,6 +14,7 @@ from krm_windows.preview.versions import Choice, PolicySource
 from krm_windows.preview.wrapping import wrapped
 from krm_windows.render import outputs
 from krm_windows.schedule.timeline import decide
+from krm_windows.system import git_progress
 
 
 def run(_arguments: argparse.Namespace) -> ExitCode | None:
@@ -44,7 +45,11 @@ def run(_arguments: argparse.Namespace) -> ExitCode | None:
             if directory.is_stale is not False:
                 lines.append(f"  {directory.words}")
         _show(lines)
-    lines = [*sentences.opening(held, now), "to open or close for a while: krm-windows override"]
+    lines = list(sentences.opening(held, now))
+    differs, steps = git_progress.push(top)
+    if differs:
+        lines.append(f"{differs}: {steps[0]}")
+    lines.append("to open or close for a while: krm-windows override")
     rules = chain.from_iterable(decision.rules for _, decision in held)
     if any(rule.startswith("overrides.") for rule in rules):
         lines.append("to end that early: krm-windows override --end")

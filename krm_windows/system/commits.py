@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from krm_windows import escape
-from krm_windows.system import programs
+from krm_windows.system import git_progress, programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.programs import Limits
 
@@ -35,13 +35,18 @@ def commit(top: Path, paths: Collection[str], message: str) -> str:
 
 
 def by_hand(top: Path, paths: Iterable[str], message: str) -> str:
-    """Return the lines that do the same in a shell, and push; none outside a repository."""
+    """Return the lines that do the same in a shell, if there are any paths, and push.
+
+    None outside a repository.
+    """
     if not (top / ".git").exists():
         return ""
     listed = [os.path.relpath(top / path) for path in paths]
     commit = ("git", "commit", "-m", message, "--", *listed)
-    calls = [shlex.join(("git", "add", "--", *listed)), shlex.join(commit), "git push"]
-    return escape.lines(f"  {call}" for call in calls)
+    add = ("git", "add", "--", *listed)
+    calls = [shlex.join(add), shlex.join(commit)] if listed else []
+    _, pushing = git_progress.push(top)
+    return escape.lines(f"  {call}" for call in [*calls, *pushing])
 
 
 def _git(top: Path, *arguments: str, listed: Collection[str] = ()) -> str:

@@ -202,6 +202,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
     assert (code, "windows/plants.yaml: committed as " in shown) == (0, True), shown
     log = subprocess.check_output(("git", "log", "-1", "--stat", "--format=%s"), cwd=repository)
     assert re.match(rb"Line 3\n\n windows/plants.yaml \|", log)
+    assert "in no cluster yet: push (no remote)\n  git remote add origin URL\n" in shown
     code, shown = at_terminal([])
     assert code == 0
     said = (
@@ -211,6 +212,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
     assert re.search(said, shown)
     assert "flux-system/plants (windows/plants.yaml)" in shown
     assert "    north, south: " in shown
+    assert "\nno remote: git remote add origin URL\nto open or" in shown
     assert shown.endswith("krm-windows override\nto end that early: krm-windows override --end\n")
     assert max(map(len, shown.splitlines())) <= 80
 

@@ -71,3 +71,26 @@ def test_what_is_committed_is_known(past: Past, monkeypatch: pytest.MonkeyPatch)
     assert git_progress.is_committed(Path("policy.yaml")) is True
     past.write({"policy.yaml": "c"})
     assert git_progress.is_committed(Path("policy.yaml")) is False
+
+
+def test_what_pushes_is_known(past: Past) -> None:
+    assert git_progress.push(past.top.parent) == ("", ["git push"])
+    first = "git push -u origin main"
+    assert git_progress.push(past.top) == ("no remote", ["git remote add origin URL", first])
+    past("init", "--quiet", "--bare", "../remote")
+    past("remote", "add", "origin", "../remote")
+    assert git_progress.push(past.top) == ("main has no upstream of its name", [first])
+    past(*first.split()[1:])
+    assert git_progress.push(past.top) == ("", ["git push"])
+    past.commit("2026-01-06T10:00Z", {})
+    assert git_progress.push(past.top) == ("1 commit not pushed", ["git push"])
+    past("update-ref", "refs/remotes/origin/main", past("commit-tree", "HEAD~^{tree}", "-m", "new"))
+    words, steps = git_progress.push(past.top)
+    assert words.endswith(" not pushed, 1 commit behind origin/main")
+    assert steps == ["git pull --rebase", "git push"]
+    past("switch", "--quiet", "--create", "fix;x", "origin/main")
+    steps = ["git push -u origin 'fix;x'"]
+    assert git_progress.push(past.top) == ("fix;x has no upstream of its name", steps)
+    past("checkout", "--quiet", "--detach")
+    steps = ["git switch -c NAME", "git push -u origin NAME"]
+    assert git_progress.push(past.top) == ("on no branch", steps)
