@@ -126,7 +126,7 @@ def run(
         # As they are: a command that is broken between words is another one.
         output.show(_commands(written, arguments.reason))
     else:
-        more = {"override": made.override, "summary": said or None}
+        more = {"override": made.override, "summary": said or escape.lines(proposal.unmoved)}
         record = _record(arguments, proposal, written, sort([*found, *written.problems]))
         output.show_json({**record, **{key: words for key, words in more.items() if words}})
     return ExitCode.of(failed=failed or bool(written.stale))

@@ -11,6 +11,7 @@ from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.exceptions import touching
 from krm_windows.preview.sentences import because
+from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
@@ -67,8 +68,11 @@ def unmoved(old: Timetable, new: Timetable, begins: datetime) -> Iterator[str]:
         subject = f"{subject[:1].upper()}{subject[1:]}"
         found = touching(rule, timetable.zone, begins, begins + _YEAR)
         if not found:
+            at = begins
+            if isinstance(rule.begins, datetime):
+                at = max(at, wallclock.utc(rule.begins, timetable.zone))
             # What comes on a 29 February alone comes within eight years.
-            later = touching(rule, timetable.zone, begins, begins + 9 * _YEAR)
+            later = touching(rule, timetable.zone, at, at + 9 * _YEAR)
             first = f"first holds on {shown(later[0][0], timetable.zone)}" if later else "is over"
             yield f"{subject} {first}"
             continue

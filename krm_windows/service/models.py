@@ -127,6 +127,7 @@ class _Outcome(_Closed):
     file: str
     differences: list[Difference]
     findings: list[Finding]
+    summary: str = _ABSENT
 
 
 class Change(_Outcome):
@@ -139,7 +140,6 @@ class Change(_Outcome):
     )
     rendered: _Directories
     override: str = _ABSENT
-    summary: str = _ABSENT
     pull_request: str = _ABSENT
     branch: str = _ABSENT
 

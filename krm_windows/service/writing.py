@@ -10,6 +10,7 @@ from functools import cache, partial
 from http import HTTPStatus
 from itertools import chain
 
+from krm_windows import escape
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
 from krm_windows.gate.timetable import Target
@@ -118,13 +119,16 @@ _Made = tuple[WriteOutcome, list[Edit]]
 
 
 def proposed(proposal: Proposal | None, file: str) -> Record:
-    """Return the hours that a change moves, and what was found of it."""
+    """Return the hours that a change moves, why it moves none, and what was found of it."""
     if proposal is None:
         return {"differences": [], "findings": []}
-    return {
+    found: Record = {
         "differences": [records.difference(each) for each in proposal.differences],
         "findings": findings(proposal.results, proposal.new, file),
     }
+    if proposal.unmoved:
+        found["summary"] = escape.lines(proposal.unmoved)
+    return found
 
 
 def entity_tag(stored: Stored) -> str:

@@ -75,6 +75,15 @@ def test_nothing_need_be_written(
     assert policy.read_text() == POLICY
 
 
+def test_why_no_hour_moves_yet_is_in_json(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = (
+        '{"spec": {"freezes": {"x": {"starts": "2099-12-24", "duration": "1d", "reason": "r"}}}}'
+    )
+    assert main(["set", str(policy), "--patch", patch, "--dry-run", "-o", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)["summary"]
+    assert "The freeze x (r) first holds on Thu 2099-12-24 00:00\n" in said
+
+
 def test_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     patch = '{"freezes": {"xmas": null}, "windows": {"night": null}}'
     arguments = ["set", str(policy), "--cluster", "north", "--patch", patch]

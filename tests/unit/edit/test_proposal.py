@@ -100,6 +100,11 @@ def test_clusters_that_a_change_leaves_alone_have_no_difference() -> None:
             28,
             ["The freeze x (r) first holds on Mon 2029-02-05 00:00"],
         ),
+        (
+            "x: {starts: 2099-12-24, ends: 2099-12-27, reason: r}",
+            28,
+            ["The freeze x (r) first holds on Thu 2099-12-24 00:00"],
+        ),
         ("x: {starts: 2025-12-22, ends: 2025-12-22, reason: r}", 28, ["The freeze x (r) is over"]),
         # Nothing the first time, which is on a Friday.
         ("x: {starts: 0 0 25 * *, ends: 0 0 26 * *, reason: r}", 366, []),

@@ -98,6 +98,19 @@ def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) ->
     assert again.status == 412
 
 
+def test_why_a_change_moves_no_hour_yet_is_said(client: Client) -> None:
+    freeze = {"starts": "2099-12-24", "ends": "2099-12-27", "reason": "r"}
+    for body, said in (
+        ({"spec": {"freezes": {"x": freeze}}}, "The freeze x (r) first holds on Thu 2099-12-24"),
+        (LATER, ""),
+    ):
+        asked = client.ask("POST", f"{POLICY_PATH}/preview", body, content_type=MERGE).json()
+        done = patch(client, body, read(client).tag).json()
+        assert done.get("summary") == asked.get("summary")
+        assert asked.get("summary", "").startswith(said)
+        assert bool(said) is ("summary" in asked)
+
+
 def test_a_new_policy_is_previewed(client: Client, git: Git) -> None:
     made = {**read(client).json(), "metadata": {"name": "new", "namespace": "apps"}}
     wrong = {**made, "spec": {**made["spec"], "windows": {"week": {"opens": "Xri"}}}}
