@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import compress
 from typing import Annotated
@@ -36,10 +36,10 @@ LENGTHS = {
     "2h": "2 hours",
     "4h": "4 hours",
     "24:00": "Until midnight",
-    "tomorrow 12:00": "Until noon tomorrow",
+    "noon": "Until noon the next day",
     "at": "Another time",
 }
-"""What is chosen at once for how long, or until when, with its words."""
+"""What is chosen at once for how long, or until when, with its words: from when it begins."""
 ENDS = {"End now": "End", "Call off": "Call off", "Remove": "Remove"}
 """The buttons that take an override out: while it holds, before that, and after; with a verb."""
 FIELDS = (
@@ -151,8 +151,17 @@ def _request(form: Form, call: Call, held: ListedOverride | None) -> OverrideReq
     """Return the override that the form asks for; None where the form says what is wrong."""
     texts, length, until = form.texts, None, ""
     end = "until" if texts["for"] == "at" else "for"
+    starts = moment(texts, "from") if texts["when"] == "at" else ""
+    # One that is to come lasts so long from when it begins.
+    if held and held.begins and held.phase is Phase.COMING:
+        starts = held.begins.astimezone(held.zone).isoformat(timespec="minutes")
     if texts["for"] in ("", "at"):
         until = moment(texts, "until")
+    elif texts["for"] == "noon":
+        # No day follows the last that a date can say, and without an end it is refused.
+        with suppress(OverflowError):
+            day = _begins(starts, call).date() + timedelta(days=1)
+            until = f"{day}T12:00" if starts else "tomorrow 12:00"
     elif ":" in texts["for"]:
         until = texts["for"]
     else:
@@ -160,10 +169,6 @@ def _request(form: Form, call: Call, held: ListedOverride | None) -> OverrideReq
             length = moments.duration(texts["for"])
         except RefusedError as error:
             form.add("for", str(error))
-    starts = moment(texts, "from") if texts["when"] == "at" else ""
-    # One that is to come lasts so long from when it begins.
-    if held and held.begins and held.phase is Phase.COMING:
-        starts = held.begins.isoformat(timespec="minutes")
     # All that is missing at once.
     missing = {"state": texts["state"] not in overrides.STATES, end: not (length or until)}
     missing["from"] = texts["when"] == "at" and not texts["from"]
@@ -220,15 +225,16 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
     try:
         entry = overrides.entry(config, wanted, now)
         begun, ended = (datetime.fromisoformat(str(entry[name])) for name in ("starts", "ends"))
+        is_after = begun < ended
     except PastError:
         form.add("from", "It must begin later than now; to begin at once, choose Now.")
     except InputError:
         form.add(ends, "It must end within a year: for longer, change the windows.")
-    except ValueError:
-        # What is no moment is said of the policy with it.
+    except (ValueError, TypeError):
+        # What is no moment is said of the policy with it; without an offset it is none.
         return
     else:
-        if ended <= begun:
+        if not is_after:
             form.add(ends, "It must end after it begins.")
         elif request.state == "open":
             _check_closed(form, call, begun, ended)

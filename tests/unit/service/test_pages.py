@@ -592,6 +592,22 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
         assert list(cluster["overrides"]) == ["open-20261123-0900"]
 
 
+def test_noon_of_the_next_day_is_counted_from_when_it_begins(serve: Serve, git: Git) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    noon = {**SOUTH, "for": "noon"}
+    later = {"when": "at", "from": "2026-12-04", "from-time": "00:30"}
+    for when in ({}, {"when": "at", "from": "2026-11-23", "from-time": "11:00"}, later):
+        assert ask(client, "", **noon, **when).status == 303
+    made = policy(git)["clusters"]["south"]["overrides"]
+    days = [each["ends"] for each in made.values()]
+    assert days == [f"2026-{day}T12:00+01:00" for day in ("11-24", "11-24", "12-05")]
+    sent = {"override": [*made][2], "state": "open", "reason": "Why", **noon}
+    assert "2026-12-05 12:00" in send(client, f"{PAGE}/override/preview", sent).text
+    never = {"when": "at", "from": "9999-12-31", "from-time": "23:59"}
+    for length in ("noon", "24:00"):
+        assert ask(client, "", **{**noon, **never, "for": length}).status == 422
+
+
 def test_what_closes_all_the_time_is_to_be_ended_first(client: Client) -> None:
     assert ask(client, "", state="closed").status == 303
     page = ask(client, "", **{**SOUTH, "for": "30m"})
