@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.width is not None and arguments.output not in ("svg", "text"):
         raise UsageError("--width needs `-o svg` or `-o text`")
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
-    meant = policies.naming(arguments.cluster)
-    arguments.policy = [policies.file(each, None, meant) for each in arguments.policy or [None]]
+    given, cluster = arguments.policy or [None], arguments.cluster
+    arguments.policy = [policies.file(each, cluster=cluster) for each in given]
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:
         timetables = [version.timetable for version in versions]

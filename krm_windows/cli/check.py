@@ -22,6 +22,7 @@ from krm_windows.cli import (
 )
 from krm_windows.cli.arguments import output_format, policy
 from krm_windows.cli.inputs import UsageError
+from krm_windows.edit.patches import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit
 from krm_windows.krm import InputError, KubeObject
@@ -112,6 +113,9 @@ def _found(arguments: argparse.Namespace) -> list[Report]:
     items = cluster_resources.read(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     for path, config in configs.items():
+        # A program gets it as a finding.
+        if arguments.output == "text":
+            check_cluster(config, arguments.cluster)
         for each in audit.reports(config, lambda _: items, choice, scope):
             results = report.located(each.results, {path: config}, arguments.resources)
             found.append(replace(each, results=tuple(results)))

@@ -11,6 +11,7 @@ from json import JSONDecodeError
 from krm_windows import inventory
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
+from krm_windows.edit.patches import check_cluster
 from krm_windows.emit import names
 from krm_windows.gate.objects import dig
 from krm_windows.krm import InputError, KubeObject
@@ -95,8 +96,9 @@ class PolicyInCluster:
                 "standard input can be used for the policy or the objects, but not for both"
             )
         items = previews.resources(arguments)
-        source = PolicySource(inputs.policy(arguments.policy), lambda _: items)
-        return cls(source, arguments)
+        config = inputs.policy(arguments.policy)
+        check_cluster(config, arguments.cluster)
+        return cls(PolicySource(config, lambda _: items), arguments)
 
     def judged(self) -> ClusterState:
         """Ask, and judge what is answered, at an instant."""

@@ -252,7 +252,6 @@ def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
         raise InputError("there is no override to end")
     # From what means most on.
     meant: tuple[Callable[[StoredPolicy], bool], ...] = (
-        policies.naming(arguments.cluster),
         lambda each: any(arguments.end in ("", name) for name, _ in overrides.named(each.config)),
         policies.naming(arguments.end),
     )
@@ -269,7 +268,8 @@ def _file(arguments: argparse.Namespace, *, asks: bool) -> str:
         arguments.cluster = chosen
         return clusters[chosen]
 
-    return policies.file(arguments.policy, choose if asks else None, *meant)
+    may_choose = choose if asks else None
+    return policies.file(arguments.policy, may_choose, *meant, cluster=arguments.cluster)
 
 
 def _running(

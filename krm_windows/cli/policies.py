@@ -9,7 +9,7 @@ from pathlib import Path
 
 from krm_windows.cli import inputs, output
 from krm_windows.cli.inputs import UsageError
-from krm_windows.edit.patches import clusters_of
+from krm_windows.edit.patches import clusters_of, others
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import some
 from krm_windows.policy.findings import closest
@@ -75,10 +75,14 @@ def every(tree: Checkout) -> Iterator[StoredPolicy]:
                     yield StoredPolicy(path, file, item)
 
 
+def _known(directory: str = ".") -> list[StoredPolicy]:
+    tree = here(directory)
+    return [] if tree is None else list(every(tree))
+
+
 def around(directory: str = ".") -> list[StoredPolicy]:
     """Return all policies of the repository around a directory; raises UsageError for none."""
-    tree = here(directory)
-    found = [] if tree is None else list(every(tree))
+    found = _known(directory)
     if not found:
         raise UsageError(_NONE)
     return found
@@ -88,23 +92,28 @@ def file(
     given: str | None,
     choose: Choose | None = None,
     *meant: Callable[[StoredPolicy], object],
+    cluster: str | None = None,
 ) -> str:
     """Return the file of a policy that was given as a file or by name.
 
-    Without either it is the only one of the repository, or the only one that can be `meant`; of
-    several `choose` returns one of their names. Raises InputError where no policy is called so,
-    UsageError where several are.
+    Without either it is the only one of the repository that names the cluster, or the only one
+    that can be `meant`; of several `choose` returns one of their names. Raises InputError where no
+    policy is called so, UsageError where several are, or none names the cluster.
     """
     # A directory may be named as a policy is; it is none itself.
     if given == inputs.STDIN or (given and os.path.lexists(given) and not Path(given).is_dir()):
         return given
-    tree = here()
-    known = [] if tree is None else list(every(tree))
+    known = _known()
     found = [each for each in known if given in (None, *each.names)]
-    for wanted in meant:
+    for wanted in (naming(cluster), *meant):
         found = list(filter(wanted, found)) or found
     if not found:
         return _unknown(given, known)
+    clusters = list(chain.from_iterable(each.clusters for each in found))
+    if given is None and cluster is not None and cluster not in clusters:
+        raise UsageError(
+            f"no policy here names the cluster {cluster!r} {others(cluster, clusters)}"
+        )
     if len(found) == 1:
         return found[0].file
     if choose is not None:
@@ -118,7 +127,7 @@ def file(
 
 def find(arguments: argparse.Namespace) -> None:
     """Make a policy its file; of several without a name it is the one that names the cluster."""
-    arguments.policy = file(arguments.policy, None, naming(arguments.cluster))
+    arguments.policy = file(arguments.policy, cluster=arguments.cluster)
 
 
 def naming(cluster: str | None) -> Callable[[StoredPolicy], bool]:

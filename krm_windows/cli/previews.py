@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from krm_windows.cli import cluster_resources, inputs, output, report
+from krm_windows.edit.patches import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.plurals import some
@@ -56,6 +57,7 @@ def load(
     notes: list[str] = []
     for path in paths:
         config = inputs.policy(path)
+        check_cluster(config, choice.cluster)
         found, said = PolicySource(config, lambda _: items).versions(choice)
         versions += found
         results += report.located(said, {path: config}, arguments.resources)

@@ -33,7 +33,7 @@ def others(cluster: str, clusters: Collection[str]) -> str:
     named = some(list(clusters), _FEW) or "none"
     near = closest(cluster, clusters, len(clusters))
     hint = f"; did you mean {near!r}?" if near else ""
-    return f"(it has {named}){hint}"
+    return f"(known: {named}){hint}"
 
 
 def clusters_of(config: KubeObject) -> dict[str, Value]:

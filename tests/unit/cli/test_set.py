@@ -131,7 +131,7 @@ def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
         (["--patch", "@nothing.json"], "nothing.json"),
         (
             ["--patch", "{}", "--cluster", "west"],
-            "cluster 'west' not found in the policy (it has north, south)",
+            "cluster 'west' not found in the policy (known: north, south)",
         ),
         (["--patch", '{"metadata": {"name": "x"}}'], "must not change apiVersion"),
     ],

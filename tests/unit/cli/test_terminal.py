@@ -35,6 +35,9 @@ spec:
   windows: {week: {opens: Mon 08:00, closes: Thu 17:00}}
 """
 CLUSTERS = "  clusters: {north: {}, south: {}}\n"
+NO_CLUSTER = (
+    "krm-windows: cluster 'nort' not found in the policy (known: north, south); did you mean 'nor"
+)
 MAKING = ("--for", "2h", "--reason", "r")
 
 
@@ -239,10 +242,14 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         (["state", "web.yaml"], 1, "did you mean windows/web.yaml?"),
         (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
         (["state", "--cluster", "north"], 0, "flux-system/plants on north should be"),
-        (["state", "--cluster", "nort"], 2, "several policies are here"),
+        (["state", "--cluster", "nort"], 2, "no policy here names the cluster 'nort' (known: n"),
+        (["override", "open", *MAKING, "--cluster", "nort"], 2, "did you mean 'north'?"),
         (["state", "south"], 1, "it is a cluster of flux-system/plants: give --cluster south"),
         (["history", "-o", "json"], 2, "several policies are here: give one of flux-system/pl"),
-        (["explain", "plants", "--cluster", "nort"], 1, 'did you mean "north"?'),
+        *(
+            ([command, "plants", "--cluster", "nort"], 1, NO_CLUSTER)
+            for command in ("state", "calendar", "explain", "check", "status")
+        ),
         (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
         (["open"], 2, "krm-windows override open"),
         (["freeze", "web"], 2, "to add a freeze: krm-windows set --help"),
