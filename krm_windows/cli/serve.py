@@ -36,9 +36,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--scopes",
-        default="read",
         metavar="LIST",
-        help="the scopes of the new token: read,write,override,admin",
+        help="the scopes of the new token: read,write,override,admin (default: read)",
     )
     group.add_argument(
         "--author",
@@ -55,13 +54,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     from krm_windows.service.log import Log  # noqa: PLC0415
     from krm_windows.service.windows import Windows  # noqa: PLC0415
 
+    names = ("repo", "config", "host", "port", "tokens")
+    given = {name: value for name in names if (value := vars(arguments)[name]) is not None}
     if arguments.new_token is not None:
+        if given:
+            raise UsageError("--new-token takes no option but --scopes and --author")
         return _new_token(arguments)
-    if arguments.repo is None and arguments.config is None:
+    for name in ("scopes", "author"):
+        if vars(arguments)[name] is not None:
+            raise UsageError(f"--{name} needs --new-token NAME")
+    if not given.keys() & {"repo", "config"}:
         raise UsageError("--repo DIR or --config FILE is required")
-    names = ("repo", "host", "port", "tokens")
-    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
-    found = settings.read(arguments.config, given)
+    found = settings.read(given.pop("config", None), given)
     windows = Windows(found, rendered.renew, rendered.resources)
     ways = found.ways(windows.branch.person())
     with windows.alone():
@@ -74,8 +78,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         shown = f"[{host}]" if ":" in host else host
         output.log(f"serving on http://{shown}:{port}")
 
-    address = server.Address(str(found.host), found.port)
-    server.run(made, address, started, windows.stopping.set)
+    server.run(made, server.Address(str(found.host), found.port), started, windows.stopping.set)
     return ExitCode.FINE
 
 
@@ -84,12 +87,13 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
     from krm_windows.service import access  # noqa: PLC0415 - the extra `server`
 
     name = arguments.new_token
+    scopes = "read" if arguments.scopes is None else arguments.scopes
     if not re.fullmatch(r"[\w.@+-]{1,100}", name, re.ASCII):
         raise UsageError("--new-token must be a name of letters, digits and . _ @ + -")
     # Never one that a person thought of.
     token = access.new_token()
     try:
-        line = access.token_line(name, arguments.scopes, token, arguments.author)
+        line = access.token_line(name, scopes, token, arguments.author)
     except ValueError:
         raise UsageError(f"--scopes must be a list of {access.SCOPES}") from None
     # The line can go into a file as it is printed; the token into nothing but a safe place.

@@ -113,6 +113,23 @@ def test_it_needs_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
     assert "configure authentication" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--scopes read", "--scopes needs --new-token"),
+        ("--author A<a@b.c>", "--author needs --new-token"),
+        ("--new-token ada --tokens t", "--new-token takes no option but"),
+        ("--new-token ada --port 0", "--new-token takes no option but"),
+    ],
+)
+def test_an_option_that_would_have_no_effect(
+    options: str, said: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = [] if "--new" in options else ["--repo", str(repository)]
+    assert main(["serve", *served, *options.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_port_that_another_program_has(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,7 +186,7 @@ def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     def run(_: object, address: server.Address, started: Callable[..., None], __: object) -> None:
         started(address.host, 8080)
 
-    monkeypatch.setattr(access, "Access", lambda ways, _: ways)
+    monkeypatch.setattr(access, "Access", lambda ways, *_: ways)
     monkeypatch.setattr(application, "make", make)
     monkeypatch.setattr(server, "run", run)
 
@@ -250,7 +267,8 @@ def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     found = access.Access(access.Ways(tokens=tmp_path / "tokens")).begin_session(token)
     assert token not in found
     assert main(["serve", "--new-token", "a b"]) == 2
-    assert main(["serve", "--new-token", "ada", "--scopes", "root"]) == 2
+    for scopes in ("root", ""):
+        assert main(["serve", "--new-token", "ada", "--scopes", scopes]) == 2
 
 
 def two_lengths() -> bytes:
