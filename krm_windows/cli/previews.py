@@ -74,9 +74,8 @@ def load(
 
 def of_no_cluster(path: str, policy: Policy) -> Iterator[str]:
     """Yield of a policy for no cluster in particular that some of its clusters have another."""
-    others = [name for name, patch in policy.patches.items() if patch]
-    if others and policy.build_for is None:
-        differ = some(others, _FEW)
+    if policy.differing and policy.build_for is None:
+        differ = some(policy.differing, _FEW)
         yield f"{path}: shown as it is without a cluster; {differ} may differ (--cluster NAME)"
 
 

@@ -62,6 +62,11 @@ class PolicyDocument(NamedTuple):
         """The cluster that the policy itself says it is built for."""
         return document.text_at(self.root, "spec", "buildFor")
 
+    @property
+    def differing(self) -> list[str]:
+        """The clusters that may have other hours than the policy without a cluster."""
+        return [name for name, patch in self.patches.items() if patch]
+
     def version(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
         """Return the policy for a cluster, or for none, with the findings that concern it.
 

@@ -54,9 +54,10 @@ class _Event:
     identity: tuple[str, ...]
 
 
-def render(groups: Collection[Sequence[Calendar]]) -> str:
+def render(groups: Collection[Sequence[Calendar]], differing: Sequence[str] = ()) -> str:
     """Return one calendar with the events of groups that are `alike`.
 
+    Clusters that are `differing` may have other hours, and it says so.
     Times are UTC, so that no reader needs to know a zone. An event that a rim of the range would
     cut is given in full, so that it has the same UID and the same times whatever range is asked
     for.
@@ -67,6 +68,9 @@ def render(groups: Collection[Sequence[Calendar]]) -> str:
     # What programs call a calendar that is subscribed to (RFC 7986, 5.1), and what they did before
     # there was a standard, which all know.
     lines = [*_HEAD, f"NAME:{name}", f"X-WR-CALNAME:{name}"]
+    if differing:
+        said = f"Shown as it is without a cluster; {some(differing, _FEW)} may differ."
+        lines.append(f"X-WR-CALDESC:{text(said)}")
     # What several have alike is one event: a freeze of all clusters, wherever else they differ.
     events: dict[_Event, list[Calendar]] = {}
     for group in groups:

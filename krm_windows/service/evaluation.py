@@ -11,7 +11,6 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from krm_windows.edit.patches import others
-from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError
 from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
@@ -120,7 +119,16 @@ class Evaluator:
     def record(self, stored: Stored, cluster: str | None, at: datetime) -> dict[str, object]:
         """Return what holds at an instant; raises Problem where the policy is wrong."""
         timetable = self.timetable(stored, cluster)
-        return state_record(stored, timetable, timeline.decide(timetable, at))
+        return {
+            "policy": stored.title,
+            "cluster": timetable.cluster,
+            "clustersMayDiffer": self._differing(stored, timetable),
+            "timeZone": timetable.zone.key,
+            **records.state(timeline.decide(timetable, at), timetable.zone),
+            # From the branch alone: no cluster was asked.
+            "inGit": True,
+            "inCluster": None,
+        }
 
     def calendar(
         self,
@@ -130,10 +138,12 @@ class Evaluator:
         media_type: str,
     ) -> bytes:
         """Return the calendar of some days, as JSON or iCalendar."""
-        [drawn] = calendars([self.timetable(stored, cluster)], period)
+        timetable = self.timetable(stored, cluster)
+        differing = self._differing(stored, timetable)
+        [drawn] = calendars([timetable], period)
         if media_type == ICS:
-            return ics.render([[drawn]]).encode()
-        return json_body(records.calendar(drawn))
+            return ics.render([[drawn]], differing).encode()
+        return json_body({**records.calendar(drawn), "clustersMayDiffer": differing})
 
     def subscribed(self, stored: Stored, cluster: str | None, at: datetime) -> bytes:
         """Return a year of a policy, or of a cluster, from the day of an instant on, as iCalendar.
@@ -156,6 +166,10 @@ class Evaluator:
             spec = self.policy(stored, group[0].timetable.cluster).spec
             group[0] = described(group[0], spec)
         return ics.render(groups).encode()
+
+    def _differing(self, stored: Stored, shown: Timetable) -> list[str]:
+        """Return the clusters that may have other hours than are shown of no cluster."""
+        return [] if shown.cluster else self._source(stored).differing
 
     def _names(self, stored: Stored) -> _Named:
         source = self._source(stored)
@@ -185,19 +199,6 @@ def _read(stored: Stored) -> load.PolicyDocument:
         return load.read(stored.config.as_read().node)
     except InputError as error:
         raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
-
-
-def state_record(stored: Stored, timetable: Timetable, decision: Decision) -> dict[str, object]:
-    """Return what holds as JSON says it, with the policy and the cluster."""
-    return {
-        "policy": stored.title,
-        "cluster": timetable.cluster,
-        "timeZone": timetable.zone.key,
-        **records.state(decision, timetable.zone),
-        # From the branch alone: no cluster was asked.
-        "inGit": True,
-        "inCluster": None,
-    }
 
 
 def _wrong(results: Iterable[Result], stored: Stored) -> Problem:

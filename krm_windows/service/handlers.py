@@ -35,7 +35,6 @@ from krm_windows.service.admission import (
     WritePolicy,
 )
 from krm_windows.service.bodies import ICS, JSON, MERGE_PATCH
-from krm_windows.service.evaluation import state_record
 from krm_windows.service.parameters import (
     At,
     CalendarId,
@@ -204,12 +203,11 @@ def get_state(call: ReadCluster, at: At = None) -> Response:
 @router.get(f"{_POLICY}/pending", response_model=models.Pending)
 def get_pending(call: ReadCluster) -> Response:
     """Return the commits since a policy should have closed, and what its targets take of them."""
-    stored, windows = call.stored(), call.windows
+    stored, windows, now = call.stored(), call.windows, call.windows.now()
     timetable = windows.evaluator.timetable(stored, call.cluster)
-    decision = timeline.decide(timetable, windows.now())
-    waits = windows.waits(decision)
+    waits = windows.waits(timeline.decide(timetable, now))
     targets = windows.waiting.targets(stored, call.cluster, waits)
-    state = state_record(stored, timetable, decision)
+    state = windows.evaluator.record(stored, call.cluster, now)
     return as_json({**state, "branch": windows.branch.name, **waits.record(), **targets.record()})
 
 

@@ -41,6 +41,10 @@ _From = Annotated[datetime, Field(alias="from")]
 _InCluster = Annotated[
     bool | None, Field(description="Always null, for unknown: no cluster is asked.")
 ]
+_MayDiffer = Annotated[
+    list[str],
+    Field(description="Without a cluster: those that may have other hours than these."),
+]
 
 
 class Reference(_Closed):
@@ -156,6 +160,7 @@ class State(_Closed):
 
     policy: str
     cluster: str | None
+    clusters_may_differ: _MayDiffer
     time_zone: str
     open: bool = Field(description="Whether it should be open by what is in Git.")
     rule: str | None
@@ -247,6 +252,7 @@ class Calendar(_Closed):
 
     policy: str
     cluster: str | None
+    clusters_may_differ: _MayDiffer
     time_zone: str
     zone_release: str
     start: _From

@@ -106,3 +106,15 @@ def test_a_cluster_may_refer_to_another(serve: Serve, repository: Path, commit: 
     for cluster in ("north", "east"):
         target = f"/policies/flux-system/week/state?cluster={cluster}&at=2026-12-14T07:30:00Z"
         assert client.ask("GET", target).json()["open"] is False
+
+
+@pytest.mark.parametrize(("query", "differing"), [("", ["south"]), ("?cluster=north", [])])
+def test_hours_of_no_cluster_name_those_that_may_have_others(
+    query: str, differing: list[str], serve: Serve
+) -> None:
+    client = serve()
+    for answer in ("state", "pending", "calendar"):
+        found = client.ask("GET", f"/policies/flux-system/week/{answer}{query}").json()
+        assert found["clustersMayDiffer"] == differing, answer
+    drawn = client.ask("GET", f"/policies/flux-system/week/calendar{query}", accept="text/calendar")
+    assert (b"without a cluster\\; south may differ" in drawn.body) is bool(differing)
