@@ -36,11 +36,15 @@ _TOGETHER = re.compile(r"results in an invalid policy: spec\.(\S+) ")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sentence about a field, or about none, and what a button offers `instead`."""
+    """A sentence about a field, or about none, and what a button offers `instead`.
+
+    `end` is the address of the form that ends what is in the way.
+    """
 
     message: str
     severity: Severity = Severity.ERROR
     instead: Instead | None = None
+    end: str = ""
 
 
 @dataclass(slots=True)
@@ -70,9 +74,9 @@ class Form:
         if self.where.wrong:
             self.lacks(Lack("scope", self.where.wrong))
 
-    def add(self, name: str, message: str, severity: Severity = Severity.ERROR) -> None:
-        """Say something of a field."""
-        self._add(name, Found(message, severity))
+    def add(self, name: str, message: str, end: str = "") -> None:
+        """Say what is wrong with a field, and where what is in its way is ended."""
+        self._add(name, Found(message, end=end))
 
     def lacks(self, lack: Lack) -> None:
         """Say what a field lacks; while somebody types, what is empty is no error yet."""

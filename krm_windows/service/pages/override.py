@@ -23,6 +23,7 @@ from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
 from krm_windows.service.pages import scope
 from krm_windows.service.pages.forms import Form, Found, moment
+from krm_windows.service.pages.rendering import here
 from krm_windows.service.pages.scope import Where
 from krm_windows.service.pages.spans import Lack
 from krm_windows.service.problems import Problem
@@ -77,6 +78,20 @@ def show_override_form(
     first = {"state": state, "when": "now", "from": today.isoformat(), "requestedBy": by}
     where = scope.offered(call, like)
     return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=where))
+
+
+@router.get(f"{_OVERRIDE}/change")
+def show_end(
+    call: OverrideCluster,
+    override: Annotated[str, Query()],
+    of: Annotated[str, Query()] = "",
+    end: Annotated[str, Query()] = "End now",
+    like: Annotated[str, Query()] = "",
+) -> Response:
+    """Show the form that ends an override, on those of a group where one of them is given."""
+    where = scope.offered(call, like)
+    fields = {"override": override, "of": of, "end": end, "scope": where.kind}
+    return show_change_of_end(call, {**fields, **{f"on:{each}": "yes" for each in where.chosen}})
 
 
 @router.post(f"{_OVERRIDE}/change")
@@ -237,10 +252,12 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
         if not is_after:
             form.add(ends, "It must end after it begins.")
         elif request.state == "open":
-            _check_closed(form, call, begun, ended)
+            # The form of another end has no field of what to do.
+            field = ends if form.texts["override"] else "state"
+            _check_closed(form, call, field, begun, ended)
 
 
-def _check_closed(form: Form, call: Call, begun: datetime, ended: datetime) -> None:
+def _check_closed(form: Form, call: Call, field: str, begun: datetime, ended: datetime) -> None:
     """Say where it would stay closed all the time, as an override that closes wins."""
     # In a policy with errors they are not known; its form says so.
     with suppress(InputError):
@@ -249,7 +266,17 @@ def _check_closed(form: Form, call: Call, begun: datetime, ended: datetime) -> N
             holds = (each.begins or begun) <= begun and ended <= each.ends and not each.differs
             if each.state == "Closed" and holds and not there.isdisjoint(form.where.places):
                 until = shown(each.ends, each.zone)
-                form.add("state", f"{each.reason!r} keeps it closed until {until}: end that first.")
+                said = f"{each.reason!r} keeps it closed until {until}: end that first."
+                form.add(field, said, _address_of_end(form, call, each))
+
+
+def _address_of_end(form: Form, call: Call, override: ListedOverride) -> str:
+    """Return where an override is ended: on the clusters of the form, or else in the list."""
+    if len(form.where.places) > 1:
+        return f"{here(call)()}#overrides-title"
+    end = "Call off" if override.phase is Phase.COMING else "End now"
+    what = {"override": override.name, "of": override.reason, "end": end}
+    return here(call)("override", "change", cluster=form.where.places[0], **what)
 
 
 def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datetime) -> KubeObject:
