@@ -44,7 +44,7 @@ class _Event:
     """What an event says; `words` are lines, of which some may be empty.
 
     `identity` is what its UID is made of, beside the policy and its cluster: not its end, so that
-    a window that grows is the same event.
+    a window that grows is the same event, and of an override not when it begins either.
     """
 
     begins: datetime
@@ -102,11 +102,12 @@ def _exceptions(calendar: Calendar) -> Iterator[_Event]:
             parts = list(openings(timetable, *parts[0]))
         called = cut(rule.reason.partition("\n")[0], _LONGEST) or rule.key
         words = (rule.reason, requesters.get(rule.name, ""), f"By {rule.name}.")
-        for begins, ends in parts:
+        for number, (begins, ends) in enumerate(parts):
             # What begins before all that is looked at would begin later each day.
             moment = _stamp(begins) if begins > calendar.begins - exceptions.FAR else ""
-            summary = f"{_SUMMARIES[rule.state]}: {called}"
-            yield _Event(begins, ends, summary, words, (moment, rule.name))
+            # An override may be moved; a freeze may come again.
+            identity = (str(number) if rule.state else moment, rule.name)
+            yield _Event(begins, ends, f"{_SUMMARIES[rule.state]}: {called}", words, identity)
 
 
 def _openings(calendar: Calendar, targets: str) -> Iterator[_Event]:

@@ -85,6 +85,9 @@ def test_freezes_and_overrides_are_events_too() -> None:
     assert easter["DESCRIPTION"] == "Holidays\nBy freezes.easter."
     [again] = [each for each in events(policy, date(2026, 4, 1), 1) if "Freeze" in each["SUMMARY"]]
     assert (again["UID"], again.start, again.end) == (easter["UID"], easter.start, easter.end)
+    later = policy._replace(overrides=(fix._replace(begins=at + timedelta(hours=1)),))
+    [moved] = [each for each in events(later, date(2026, 3, 23), 7) if "CVE" in each["SUMMARY"]]
+    assert moved["UID"] == found["Opened by override: CVE"]["UID"]
     assert events(policy, date(2026, 5, 5), 1) == events(WEEK, date(2026, 5, 5), 1)
 
 
@@ -142,6 +145,7 @@ def test_what_has_no_effect_is_no_event() -> None:
     # An override that closes wins over one that opens.
     found = events(policy._replace(overrides=(fix, audit)), day.date(), 1)
     spans = {(str(each["SUMMARY"]), each.start.hour, each.end.hour) for each in found}
+    assert len({each["UID"] for each in found}) == len(found)
     assert spans >= {("Opened by override: CVE", 0, 2), ("Opened by override: CVE", 3, 9)}
     assert ("Closed by override: A", 2, 3) in spans
 
