@@ -252,6 +252,8 @@ def _committed(written: WriteOutcome, arguments: argparse.Namespace) -> WriteOut
         commit = commits.commit(written.top, written.paths, arguments.reason)
         return replace(written, commit=commit)
     except WorkspaceError as error:
+        if arguments.output == "text":
+            output.show(_commands(written, arguments.reason))
         raise WorkspaceError(f"{arguments.policy}: written, but not committed: {error}") from error
 
 

@@ -59,6 +59,8 @@ def _git(top: Path, *arguments: str, listed: Collection[str] = ()) -> str:
     paths = os.fsencode("\0".join(listed))
     ended = programs.run(command, environment=environment, limits=_LIMITS, stdin=paths)
     if ended.code != 0:
-        said = ended.complaint.strip() or ended.output.decode(errors="replace").strip()
-        raise WorkspaceError(f"git {arguments[0]} failed with exit status {ended.code}: {said}")
+        said = ended.complaint.strip() or ended.output.decode(errors="replace")
+        # Git's advice has lines.
+        words = " ".join(said.split())
+        raise WorkspaceError(f"git {arguments[0]} failed with exit status {ended.code}: {words}")
     return os.fsdecode(ended.output)

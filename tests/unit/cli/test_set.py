@@ -192,11 +192,13 @@ def test_a_hook_that_refuses_fails_the_command(
 ) -> None:
     hook = policy.parent / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
+    hook.write_text("#!/bin/sh\necho 'not\n\n*** today' >&2\nexit 1\n")
     hook.chmod(0o755)
     assert main(["set", str(policy), "--patch", LATER, "--commit"]) == 1
-    said = capsys.readouterr().err
-    assert "written, but not committed: git commit failed with exit status 1: not today" in said
+    seen = capsys.readouterr()
+    said = "written, but not committed: git commit failed with exit status 1: not *** today\n"
+    assert said in seen.err
+    assert "  git commit -m 'Change flux-system/week' -- " in seen.out
     assert git("rev-list", "--count", "HEAD") == "1\n"
     assert git("status", "--porcelain") == " M policy.yaml\n"
 
