@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from krm_windows.cli import output, version
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.examples import EXAMPLES
 from krm_windows.exit_codes import ExitCode
+from krm_windows.policy.findings import closest
 from krm_windows.system.git_branch import Person
 
 DESCRIPTION = """\
@@ -21,7 +23,13 @@ a kustomize exec plugin. At a terminal, alone, it says what should be open
 now in this repository, until when, and what is stale."""
 
 
-_MEANT = re.compile("COMMAND: invalid choice: '(open|closed?)")
+# What somebody in a hurry types, to whom 22 commands are listed.
+_MEANT = {
+    "open": "krm-windows override open [POLICY] --for 2h",
+    "close": "krm-windows override closed [POLICY] --for 2h",
+    "freeze": "`explain` lists freezes; to add one: krm-windows set --help",
+}
+_TYPED = re.compile("COMMAND: invalid choice: '([^']+)'")
 
 
 class SingleValue(argparse.Action):
@@ -54,14 +62,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it in one harmless line below the usage, and end with the code of a wrong call."""
-        # What somebody in a hurry types, to whom 22 commands are listed.
-        meant = _MEANT.search(message)
-        if meant:
-            message = f"no such command: krm-windows override {meant[1]} [POLICY] --for 2h"
-        if "COMMAND: invalid choice: 'freeze" in message:
-            message = "no such command; to add a freeze: krm-windows set --help"
+        if typed := _TYPED.search(message):
+            message = _meant(typed[1]) or message
         output.log_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
         raise SystemExit(ExitCode.USAGE)
+
+
+def _meant(word: str) -> str:
+    """Say what is meant by a word that is no command, if anything is."""
+    for begin, advice in _MEANT.items():
+        if word.startswith(begin):
+            return f"no such command: {advice}"
+    near = closest(word, COMMANDS)
+    return f"no such command {word!r}: did you mean {near}?" if near else ""
 
 
 def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:

@@ -77,7 +77,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("rendr policy.yaml", "invalid choice: 'rendr'"),
+        ("rendr policy.yaml", "did you mean render?"),
         ("render", "required: POLICY, --output-dir"),
         ("render policy.yaml -o windows", "required: --output-dir"),
         ("check policy.yaml --stict", "unrecognized arguments: --stict"),

@@ -251,8 +251,11 @@ def test_all_that_is_said_alone(repository: Path) -> None:
             for command in ("state", "calendar", "explain", "check", "status")
         ),
         (["override", "plants", "open", *MAKING, "--cluster", "nort"], 1, "did you mean 'north'?"),
-        (["open"], 2, "krm-windows override open"),
-        (["freeze", "web"], 2, "to add a freeze: krm-windows set --help"),
+        (["open"], 2, "krm-windows override open "),
+        (["close"], 2, "krm-windows override closed "),
+        (["freezes", "web"], 2, "`explain` lists freezes; to add one: krm-windows set --help"),
+        (["overide", "web"], 2, "error: no such command 'overide': did you mean override?\n"),
+        (["xyz"], 2, "invalid choice: 'xyz'"),
         (["calendar", "--cluster", "north"], 0, "flux-system/plants on north"),
     ],
 )
@@ -362,3 +365,10 @@ def test_an_override_is_ended_where_it_was_said(repository: Path, run: Run) -> N
     code, shown = at_terminal(["override", "--end"], "o\n", "north\n", "y\n")
     assert (code, "'o' is none of these" in shown) == (0, True), shown
     assert "on north" not in run("override", "plants", "--list").out
+
+
+def test_a_repository_without_a_policy(repository: Path) -> None:
+    for file in (repository / "windows").iterdir():
+        file.unlink()
+    code, shown = at_terminal([])
+    assert (code, "no repository around this directory has a policy" in shown) == (2, True)
