@@ -591,6 +591,24 @@ def three_plants(served: Served) -> None:
     served.open(PAGE)
 
 
+def test_another_region_leaves_what_was_ticked(served: Served) -> None:
+    three_plants(served)
+    served.open(f"{PAGE}/holidays?country=DE")
+    for name in ("2026-12-25/2026-12-25", "on:west"):
+        served.find(f'[name="{name}"]').click()
+    Select(served.find("#region")).select_by_visible_text("Bayern")
+    served.press("Show holidays")
+    assert "Epiphany" in served.text
+    ticked = served.browser.find_elements(By.CSS_SELECTOR, "[type=checkbox]:checked")
+    names = [each.get_attribute("name") for each in ticked]
+    assert names == ["2026-12-25/2026-12-25", "on:west"]
+    # Another country has other clusters.
+    Select(served.find("#country")).select_by_visible_text("France")
+    served.press("Show holidays")
+    assert not served.browser.find_elements(By.CSS_SELECTOR, "[type=checkbox]:checked")
+    assert served.errors == []
+
+
 @pytest.mark.usefixtures("no_scripts")
 def test_christmas_in_bavaria_is_frozen_for_three_plants(served: Served) -> None:
     three_plants(served)

@@ -50,7 +50,17 @@ document.querySelectorAll("[data-filter]").forEach((sought) => {
 
 // A list is of what was chosen before.
 document.querySelectorAll("[data-lists]").forEach((choice) => {
-  choice.addEventListener("change", () => { document.getElementById(choice.dataset.lists)?.remove(); });
+  const list = document.getElementById(choice.dataset.lists);
+  if (!list) return;
+  choice.addEventListener("change", () => { list.hidden = true; });
+  // In another region of the country, what was ticked stays so: the form with it is asked.
+  choice.addEventListener("submit", (event) => {
+    const { country, region } = list.querySelector("form").elements;
+    if (choice.elements.country.value !== country.value) return;
+    event.preventDefault();
+    region.value = choice.elements.region.value;
+    list.querySelector("[data-preview]").click();
+  });
 });
 
 document.querySelectorAll("[data-tick]").forEach((button) => {

@@ -157,7 +157,8 @@ class Form:
             # Of several clusters, the page of one would show a part.
             several = len(self.where.chosen) > 1
             return done(replace(call, cluster=None) if several else call, outcome, self.path)
-        self.general.append(Found("There is nothing to save: the policy already says this."))
+        said = "There is nothing to save: the policy already says this."
+        self.general.append(Found(said, Severity.INFO))
         return None
 
     def _preview(self, call: Call, change: Change, order: Order) -> None:

@@ -112,9 +112,12 @@ def _offered(call: Call, form: Form) -> list[DatedEntry]:
 def _page(call: Call, form: Form) -> Response:
     countries = public_holidays.countries()
     country = form.texts["country"]
+    config, places = call.stored().config, form.where.clusters or (None,)
     return form.page(
         call,
         "holidays.html",
+        there={each: [*rules_on(config, "freezes", each).values()] for each in places},
+        record=entries.record,
         file=call.place.file,
         countries=countries,
         regions=public_holidays.regions(country) if country in countries else {},

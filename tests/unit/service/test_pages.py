@@ -149,7 +149,7 @@ def test_a_wrong_window_is_not_saved(client: Client, git: Git) -> None:
     ):
         other = {"ends-on": "other"} if field == "ends" else {}
         page = send(client, WINDOW, {**form.fields, **other, "reason": "Later", field: typed})
-        assert page.status == 422, field
+        assert page.status == (200 if said == "nothing to save" else 422), field
         assert said in page.text
         found = next(found for _, found in page.tags if found.get("id") == field)
         assert found["value"] == typed
@@ -236,7 +236,7 @@ def test_the_clock_and_what_holds_outside_of_windows_are_set(client: Client, git
         ({}, "nothing to save"),
     ):
         page = send(client, target, {**form.fields, "reason": "Why", **changed})
-        assert (page.status, said in page.text) == (422, True), changed
+        assert (page.status, said in page.text) == (422 if changed else 200, True), changed
     # What was meant is a button, which saves nothing yet.
     wrong = {**form.fields, "timeZone": "Europe/Berln", "reason": "Why"}
     [use] = [
