@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import model_validator
 
 from krm_windows import rules
+from krm_windows.escape.characters import HIDDEN
 from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.moments import Moment, Role, Value
@@ -74,8 +75,8 @@ class ObjectMeta(Part, json_schema_extra=_with_others):
 
 
 def _text(text: str) -> str:
-    # Blanks alone would look like nothing in a report.
-    if not text.strip():
+    # What nobody sees would look like nothing in a report.
+    if not HIDDEN.sub("", text).strip():
         raise RefusedError(Finding(rules.FIELD_REQUIRED, "must not be empty"))
     return text
 
