@@ -123,6 +123,8 @@ class Service:
             raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {scope.value!r}")
         # What takes an audit or a commit.
         if request.method != "GET":
+            if {"if-match", "if-none-match"} <= {*request.headers}:
+                raise bad_request("give If-Match or If-None-Match, not both")
             # Who is not known is counted by address.
             _take(self.changes, caller.name or f"@{address(request)}")
         _check_query(request)
@@ -285,7 +287,10 @@ def _check_query(request: Request) -> None:
     names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
         if name not in known:
-            raise bad_request(f"unknown parameter {name[:100]!r}{meant(name, known)}")
+            listed = ", ".join(sorted(known)) or "none"
+            raise bad_request(
+                f"unknown parameter {name[:100]!r} (known: {listed}){meant(name, known)}"
+            )
         if names.count(name) > 1:
             raise bad_request(f"{name} is given twice")
 

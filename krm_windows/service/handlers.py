@@ -130,12 +130,13 @@ def put_policy(
     """Replace a policy (If-Match), or create one (If-None-Match: *; scope `admin`)."""
     new = _policy(call, body[0])
     # RFC 9110, 13.1.2: only if there is none yet.
-    if if_none_match == "*":
-        order = Order(call.caller, reason or f"Add windows {call.place.title}")
+    is_new = if_none_match == "*"
+    verb = "Add" if is_new else "Replace"
+    order = Order(call.caller, reason or f"{verb} windows {call.place.title}", if_match)
+    if is_new:
         return _written(call, call.writer.create(call.place, new, order), HTTPStatus.CREATED)
     if if_match is None:
         raise problems.no_match()
-    order = Order(call.caller, reason or f"Replace windows {call.place.title}", if_match)
     return _written(call, call.writer.change(call.place, _replaced(new), order))
 
 

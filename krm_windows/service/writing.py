@@ -377,6 +377,9 @@ class Writer:
         # As kubectl does: what names no namespace goes to `default`.
         name = f"{place.namespace or 'default'}-{place.name}.yaml"
         file = posixpath.join(self._windows.below, name)
+        if place.file not in (None, file):
+            detail = f"a new policy is put into {file}: leave out the parameter file"
+            raise Problem(HTTPStatus.BAD_REQUEST, detail)
         if self._windows.branch.is_taken(snapshot.commit, file):
             raise Problem(HTTPStatus.CONFLICT, f"{file} already exists, and is not this policy")
         return file

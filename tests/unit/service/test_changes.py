@@ -96,6 +96,10 @@ def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) ->
     assert (repository / "flux-system-night.yaml").exists()
     again = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
     assert again.status == 412
+    policy["metadata"]["name"] = "other"
+    for file, status in (("night.yaml", 400), ("flux-system-other.yaml", 201)):
+        path = f"/policies/flux-system/other?file={file}"
+        assert client.ask("PUT", path, policy, if_none_match="*").status == status
 
 
 def test_why_a_change_moves_no_hour_yet_is_said(client: Client) -> None:
