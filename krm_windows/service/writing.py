@@ -416,9 +416,11 @@ def _check(order: Order, stored: Stored) -> None:
     """Refuse a change of another version than the one that is there (RFC 9110, 13.1.1)."""
     if order.if_match is None or order.if_match.strip() == "*":
         return
-    # Any of several may match. The comparison is strong: a weak tag, `W/"…"`, matches nothing.
-    now = entity_tag(stored)
-    if now not in [tag.strip() for tag in order.if_match.split(",")]:
+    # Any of several may match. Proxies that compress make a tag weak, `W/"…"`, and it still names
+    # this version: it is of what Git has, and not of the bytes that were sent.
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in order.if_match.split(",")]
+    if stored.blob not in tags:
+        now = entity_tag(stored)
         raise Problem(
             HTTPStatus.PRECONDITION_FAILED,
             f"{stored.title} has changed: its ETag is now {now}",

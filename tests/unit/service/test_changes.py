@@ -68,12 +68,43 @@ def test_whom_git_names_makes_the_commit(
 
 
 def test_another_version_is_not_overwritten(client: Client, git: Git) -> None:
-    weak = f"W/{read(client).tag}"
-    for sent, status in (({}, 428), ({"if_match": '"0"'}, 412), ({"if_match": weak}, 412)):
+    tag = read(client).tag
+    refused = [
+        ({}, 428),
+        *(({"if_match": each}, 412) for each in ('"0"', 'W/"0"', '"*"', tag[:-2])),
+    ]
+    refused.append(({"if_match": tag, "if_none_match": "*"}, 400))
+    for sent, status in refused:
         done = client.ask("PATCH", POLICY_PATH, LATER, content_type=MERGE, **sent)
-        assert done.status == status
+        assert done.status == status, sent
         assert done.headers["content-type"] == "application/problem+json"
     assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+@pytest.mark.parametrize("form", ["W/{}", "{0}, {0}", '"0", W/{}', "*", "unquoted"])
+def test_each_way_to_name_the_version(form: str, client: Client) -> None:
+    """A proxy that compresses makes a tag weak, and some clients take its quotes away."""
+    tag = read(client).tag
+    sent = tag.strip('"') if form == "unquoted" else form.format(tag)
+    assert patch(client, LATER, sent).status == 200
+
+
+def test_a_parameter_that_nobody_reads_changes_nothing(client: Client, git: Git) -> None:
+    for method, path in (("PATCH", ""), ("DELETE", "/overrides/x")):
+        url = f"{POLICY_PATH}{path}?clustr=north"
+        done = client.ask(method, url, LATER, if_match="*", content_type=MERGE)
+        assert done.status == 400
+        known = "(known: cluster, file, reason)"
+        assert f"parameter 'clustr' {known}; did you mean \"cluster\"?" in done.json()["detail"]
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_a_reason_that_nobody_sees_is_none(client: Client) -> None:
+    for reason in ("\u200b", " \u00ad\u3164"):
+        sent = {"state": "open", "for": "2h", "reason": reason}
+        done = client.ask("POST", f"{POLICY_PATH}/overrides", sent)
+        assert done.status == 422, reason
+        assert "must not be empty" in done.json()["findings"][0]["message"]
 
 
 def test_a_wrong_change_is_refused_with_its_findings(client: Client, git: Git) -> None:
