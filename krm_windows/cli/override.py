@@ -21,7 +21,6 @@ from krm_windows.edit.patches import check_cluster, clusters_of, rules_on
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import some
-from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import coming, shown
 
@@ -31,7 +30,6 @@ _ALL = "all clusters"
 _DEFAULT = "2h"
 # So many overrides are named where one has to be.
 _FEW = 10
-_EXAMPLES = "18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +160,7 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
     )
     zone = overrides.zone_of_ends(policy, request.cluster)
     begins = _begin(arguments.starts, now, zone)
-    ends = _moment(arguments.ends, begins, now, zone)
+    ends = overrides.bound(arguments.ends, begins, now, zone)
     when = f"until {coming(ends, zone, overrides.minute(now))}"
     if arguments.starts:
         when = f"from {shown(begins, zone)} until {shown(ends, zone)} ({zone.key})"
@@ -178,7 +176,7 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
     begins = _begin(arguments.starts, now, zone)
 
     def end(answer: str) -> str:
-        _moment(answer, begins, now, zone)
+        overrides.bound(answer, begins, now, zone)
         return answer
 
     def state(answer: str) -> str:
@@ -224,25 +222,7 @@ def _length(text: str) -> str:
 
 
 def _begin(given: str | None, now: datetime, zone: ZoneInfo) -> datetime:
-    return _moment(given, now, now, zone, Role.BEGIN) if given else now
-
-
-def _moment(
-    given: str, begins: datetime, now: datetime, zone: ZoneInfo, role: Role = Role.END
-) -> datetime:
-    """Return when an override ends, or begins; raises InputError for no moment, or a past one."""
-    try:
-        found = overrides.moment(given, begins, zone, role, now)
-    except RefusedError:
-        wanted = "end: give one such as 2h," if role.ends else "beginning: give one such as"
-        raise InputError(f"{given!r} is no {wanted} {_EXAMPLES}") from None
-    if found <= begins:
-        is_now = "is now" if begins == now else "begins"
-        raise InputError(
-            f"{given!r} is over: that was {shown(found, zone)}, and it {is_now} "
-            f"{shown(begins, zone)} ({zone.key})"
-        )
-    return found
+    return overrides.bound(given, now, now, zone, Role.BEGIN) if given else now
 
 
 def _file(arguments: argparse.Namespace, *, asks: bool) -> str:

@@ -18,7 +18,7 @@ from krm_windows.policy import moments, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import Override, WindowPolicy
 from krm_windows.policy.moments import Role
-from krm_windows.preview.clock import stamp
+from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.versions import PolicySource
 from krm_windows.results import fails
 from krm_windows.schedule import wallclock
@@ -32,10 +32,19 @@ _UNIT = re.compile(r"(\d) ?([dhm])(?:ay|r|our|in|inute)?s?\b ?")
 _PAST = re.compile(r"(last )?([a-z]+day|mon|tue|wed|thu|fri|sat|sun)(?: ([0-9:]+))?")
 _CLOCK = re.compile(r"\d?\d:\d\d")
 _DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
+_EXAMPLES = "18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
 
-class PastError(InputError):
-    """An override that is to begin in the past."""
+class MomentError(InputError):
+    """What is no end of an override; `field` is the one of a request that says it."""
+
+    field = "until"
+
+
+class BeginningError(MomentError):
+    """What is no beginning of one."""
+
+    field = "from"
 
 
 class Phase(StrEnum):
@@ -134,9 +143,12 @@ def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObje
     Raises InputError where its name is taken there, or on all clusters or any of them, where the
     two would become one; where it would last too long, or the policy has no such cluster.
     """
-    found = entry(config, request, at)
-    name = request.name or default_name(request.state, at)
     check_cluster(config, request.cluster)
+    try:
+        found = entry(config, request, at)
+    except MomentError as error:
+        raise InputError(f"{error.field}: {error}") from None
+    name = request.name or default_name(request.state, at)
     check_name(config, name, request.cluster)
     changed = config.as_read()
     changed.set(found, *_place(request.cluster), name)
@@ -156,27 +168,24 @@ def check_name(config: KubeObject, name: str, cluster: str | None) -> None:
 def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[str, Value]:
     """Return what a policy says of an override that is asked for at an instant.
 
-    Raises InputError where it would last too long, or begin before that instant.
+    Raises InputError where it would last too long, and MomentError where it would begin before
+    that instant, or end before it begins, or where one of them is no moment.
     """
     zone = zone_of_ends(config, request.cluster)
     # Cron has no seconds, and now is no time on a wall clock: clusters in other zones would begin
     # hours later. So both are instants.
-    now = minute(at)
-    begins: datetime | str = now
+    begins = minute(at)
     if request.starts is not None:
-        begins = _read(request.starts, at, zone, Role.BEGIN)
-    # A beginning in the past would say of then that it was open.
-    if isinstance(begins, datetime) and begins < now:
-        raise PastError(f"an override must not begin in the past, got {_written(begins, zone)!r}")
-    first = max(at, begins) if isinstance(begins, datetime) else at
-    ends: datetime | str = until(first, request.length) if request.length else ""
+        begins = bound(request.starts, at, at, zone, Role.BEGIN)
+    first = max(at, begins)
+    ends = until(first, request.length or timedelta())
     if request.until is not None:
-        ends = _read(request.until, first, zone, Role.END, today=at)
-    last = until(at, request.longest) if request.longest else None
-    if isinstance(ends, datetime) and last is not None and ends > last:
+        ends = bound(request.until, first, at, zone)
+    if request.longest and ends > until(at, request.longest):
+        last = _written(until(at, request.longest), zone)
         raise InputError(
-            f"an override must end by {_written(last, zone)}, got {_written(ends, zone)!r}; for "
-            "longer, change the windows"
+            f"an override must end by {last}, got {_written(ends, zone)!r}; for longer, change the "
+            "windows"
         )
     found: dict[str, Value] = {
         "state": STATES[request.state],
@@ -191,14 +200,29 @@ def entry(config: KubeObject, request: OverrideRequest, at: datetime) -> dict[st
     return found
 
 
-def _read(
-    text: str, at: datetime, zone: ZoneInfo, role: Role, today: datetime | None = None
-) -> datetime | str:
-    """Return an instant, or a text that is none: a policy with it is refused, which says why."""
+def bound(
+    text: str, begins: datetime, now: datetime, zone: ZoneInfo, role: Role = Role.END
+) -> datetime:
+    """Return when an override ends, or begins, as `moment` does.
+
+    Raises MomentError for no moment, one that clocks skip, or a past one.
+    """
+    wrong, kind = MomentError, "end: give one such as 2h,"
+    if not role.ends:
+        wrong, kind = BeginningError, "beginning: give one such as"
     try:
-        return moment(text, at, zone, role, today)
+        found = moment(text, begins, zone, role, now)
     except RefusedError:
-        return text
+        raise wrong(f"{text!r} is no {kind} {_EXAMPLES}") from None
+    except InputError as error:
+        raise wrong(str(error)) from None
+    if found < minute(begins) or (role.ends and found <= begins):
+        is_now = "is now" if begins == now else "begins"
+        raise wrong(
+            f"{text!r} is over: that was {shown(found, zone)}, and it {is_now} "
+            f"{shown(begins, zone)} ({zone.key})"
+        )
+    return found
 
 
 def moment(
@@ -212,7 +236,7 @@ def moment(
 
     `2h`, `for 2 hours`, `until 18:00`, `Monday 06:00`, `tomorrow 06:00`, a date, or a moment with
     an offset or on the clocks of a zone. `at` is when it begins, and the person says it `today`.
-    Raises RefusedError for what is none of them.
+    Raises RefusedError for what is none of them, and InputError for a time that clocks skip.
     """
     words = _PREPOSITION.sub("", " ".join(text.split()))
     if role.ends:
@@ -231,8 +255,14 @@ def moment(
         # There always is one: no other recurrence is written without a schedule.
         found = found.after(wallclock.wall(at, zone)) or at
     if isinstance(found, time):
-        return _next(found, at, zone)
-    return found if found.tzinfo else _shown_at(found, at, zone)
+        found = _next(found, at, zone)
+    if found.tzinfo:
+        return found
+    first = _shown_at(found, at, zone)
+    # A day begins at midnight, whatever clocks show then.
+    if found.time() != time() and first.astimezone(zone).replace(tzinfo=None) != found:
+        raise InputError(f"{text!r} is a time that clocks in {zone} skip")
+    return first
 
 
 def past(words: str, now: datetime, zone: ZoneInfo) -> datetime:
@@ -255,12 +285,12 @@ def past(words: str, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _next(clock: time, begins: datetime, zone: tzinfo) -> datetime:
-    """Return the first instant after another one at which clocks of a zone show a time of day."""
+    """Return the moment at which clocks of a zone first show a time of day after an instant."""
     today = Today(begins).on(zone)
     # A time may be left out today, and the second of two times may be the first to come.
     days = (today + timedelta(days=number) for number in range(3))
-    found = (_shown_at(datetime.combine(day, clock), begins, zone) for day in days)
-    return next(at for at in found if at > begins)
+    found = (datetime.combine(day, clock) for day in days)
+    return next(each for each in found if _shown_at(each, begins, zone) > begins)
 
 
 def _shown_at(moment: datetime, begins: datetime, zone: tzinfo) -> datetime:
@@ -275,10 +305,8 @@ def _shown_at(moment: datetime, begins: datetime, zone: tzinfo) -> datetime:
     return first
 
 
-def _written(at: datetime | str, zone: ZoneInfo) -> str:
+def _written(at: datetime, zone: ZoneInfo) -> str:
     """Write a full minute with the offset of a zone, so that a reader there sees their clock."""
-    if isinstance(at, str):
-        return at
     return at.astimezone(zone).isoformat(timespec="minutes")
 
 

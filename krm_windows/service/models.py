@@ -368,13 +368,14 @@ class Override(_Closed):
         None,
         alias="from",
         description="When it begins: 'tomorrow 06:00', 'Monday 06:00', 2026-12-24T20:00, or an "
-        "instant with an offset (default: now).",
+        "instant with an offset (default: now). Without one it is on the clock of the cluster, or "
+        "of all clusters; where theirs differ, on the policy's.",
     )
     length: _Length = Field(_ABSENT, alias="for", description="How long: 2h, 90m, 1d.")
     until: str | None = Field(
         None,
         description="Until when: 18:00 (the next after it begins), 'tomorrow 06:00', "
-        "'Monday 06:00', 2026-12-24, or an instant with an offset.",
+        "'Monday 06:00', 2026-12-24, or an instant with an offset. Without one as `from`.",
     )
     ticket: str | None = Field(None, description="The ticket with the request.")
     requested_by: str | None = Field(None, description="Who requested it (default: the caller).")

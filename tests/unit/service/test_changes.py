@@ -198,6 +198,11 @@ def test_an_override_is_planned(serve: Serve, git: Git) -> None:
     for starts, status in (("2026-11-23T09:00", 422), ("soon", 422), ("2026-12-24T20:00", 201)):
         asked = {**wanted, "from": starts}
         assert client.ask("POST", f"{POLICY_PATH}/overrides", asked).status == status, starts
+    for wrong in ({"from": "2027-03-28T02:30"}, {"until": "25:00"}, {"until": "2026-11-22"}):
+        asked = {"state": "open", "reason": "Audit", "until": "2028-01-01", **wrong}
+        refused = client.ask("POST", f"{POLICY_PATH}/overrides", asked)
+        [(field, given)] = wrong.items()
+        assert refused.json()["detail"].startswith(f"{field}: {given!r} is "), refused.body
     [listed] = client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"]
     assert (listed["phase"], listed["requestedBy"], listed["ticket"]) == ("coming", "Ada", "T")
     assert listed["begins"] == "2026-12-24T19:00:00+00:00"
