@@ -643,6 +643,29 @@ def test_a_plant_is_opened_for_an_hour_with_the_keyboard(served: Served) -> None
     assert served.errors == []
 
 
+@pytest.mark.usefixtures("no_scripts")
+def test_an_opening_that_cannot_win_leads_to_what_has_to_end(served: Served) -> None:
+    three_plants(served)
+    served.follow(served.browser.find_element(By.LINK_TEXT, "Close for a while…"))
+    served.find('[name="for"][value="2h"]').click()
+    served.find("[name='on:west']").click()
+    served.find("[name=scope][value=some]").click()
+    served.type("reason", "Audit")
+    served.press("Save")
+    served.open(f"{PAGE}?cluster=west")
+    served.follow(served.browser.find_element(By.LINK_TEXT, "Open for a while…"))
+    served.find('[name="for"][value="1h"]').click()
+    served.type("reason", "Fix")
+    served.press("Save")
+    served.follow(served.browser.find_element(By.LINK_TEXT, "End it…"))
+    assert "Audit" in served.find(".overrides .active").text
+    served.press("End the closing now…")
+    assert served.find("h1").text == "End now: Audit"
+    assert "Applies to west" in served.text
+    served.press("End now")
+    assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .active")
+
+
 def test_pages_are_printed_on_white(served: Served) -> None:
     browser = served.browser
     served.open(PAGE)

@@ -38,7 +38,7 @@ _TOGETHER = re.compile(r"results in an invalid policy: spec\.(\S+) ")
 class Found:
     """A sentence about a field, or about none, and what a button offers `instead`.
 
-    `end` is the address of the form that ends what is in the way.
+    `end` is the address at which what is in the way is ended.
     """
 
     message: str

@@ -80,20 +80,6 @@ def show_override_form(
     return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=where))
 
 
-@router.get(f"{_OVERRIDE}/change")
-def show_end(
-    call: OverrideCluster,
-    override: Annotated[str, Query()],
-    of: Annotated[str, Query()] = "",
-    end: Annotated[str, Query()] = "End now",
-    like: Annotated[str, Query()] = "",
-) -> Response:
-    """Show the form that ends an override, on those of a group where one of them is given."""
-    where = scope.offered(call, like)
-    fields = {"override": override, "of": of, "end": end, "scope": where.kind}
-    return show_change_of_end(call, {**fields, **{f"on:{each}": "yes" for each in where.chosen}})
-
-
 @router.post(f"{_OVERRIDE}/change")
 def show_change_of_end(call: OverrideCluster, fields: Fields) -> Response:
     """Show the form for another end of an override, as an entry of the list sends it."""
@@ -259,16 +245,7 @@ def _check_closed(form: Form, call: Call, field: str, begun: datetime, ended: da
             if each.state == "Closed" and holds and not there.isdisjoint(form.where.places):
                 until = shown(each.ends, each.zone)
                 said = f"{each.reason!r} keeps it closed until {until}: end that first."
-                form.add(field, said, _address_of_end(form, call, each))
-
-
-def _address_of_end(form: Form, call: Call, override: ListedOverride) -> str:
-    """Return where an override is ended: on the clusters of the form, or else in the list."""
-    if len(form.where.places) > 1:
-        return f"{here(call)()}#overrides-title"
-    end = "Call off" if override.phase is Phase.COMING else "End now"
-    what = {"override": override.name, "of": override.reason, "end": end}
-    return here(call)("override", "change", cluster=form.where.places[0], **what)
+                form.add(field, said, end=f"{here(call)(cluster=call.cluster)}#overrides-title")
 
 
 def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datetime) -> KubeObject:
