@@ -50,7 +50,8 @@ def run(arguments: Sequence[str]) -> int:
             raise
         return _failed(error, debug=parsed.debug)
     if code is None:
-        output.log_help(made.format_help())
+        none = "no repository around this directory has a policy: krm-windows init writes one"
+        output.log_wrong_call(made.format_help(), f"krm-windows: {none}")
         return ExitCode.USAGE
     return int(code)
 

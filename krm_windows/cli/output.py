@@ -5,6 +5,7 @@ it has it; what the writer of another medium has escaped is known by its type. T
 output, a ResourceList, does not pass here.
 """
 
+import os
 import shutil
 import sys
 import traceback
@@ -98,9 +99,13 @@ def logs_to_terminal() -> bool:
 def width() -> int:
     """Return how many columns a page may have, 0 where nothing says so.
 
-    In a file or a pipe that is what COLUMNS says, else the width of the terminal.
+    That is what COLUMNS says, else the width of the terminal, where a pipe such as `| less` leads
+    to it, too.
     """
-    return shutil.get_terminal_size((0, 0)).columns
+    found = shutil.get_terminal_size((0, 0)).columns
+    with suppress(OSError):
+        found = found or os.get_terminal_size(sys.stderr.fileno()).columns
+    return found
 
 
 def log(message: str) -> None:
@@ -152,11 +157,6 @@ def log_list(lines: Iterable[object]) -> None:
     """Say on standard error what was found, or what there is to choose from, a line for each."""
     page = escape.lines(lines)
     sys.stderr.write(_for_terminal(page) if logs_to_terminal() else page)
-
-
-def log_help(text: str) -> None:
-    """Say on standard error what commands there are."""
-    sys.stderr.write(text)
 
 
 @contextmanager

@@ -22,7 +22,6 @@ def run(_arguments: argparse.Namespace) -> ExitCode | None:
     tree = policies.here()
     found = [] if tree is None else list(policies.every(tree))
     if tree is None or not found:
-        output.log("no repository around this directory has a policy: krm-windows init writes one")
         return None
     top = Path(tree.root)
     every = rendered.find(tree)

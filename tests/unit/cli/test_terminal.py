@@ -334,6 +334,16 @@ def test_a_piped_calendar_is_as_wide_as_was_asked_for(
     assert widest("--width", "101") == 101
 
 
+def test_what_is_piped_is_as_wide_as_the_terminal() -> None:
+    terminal, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    call = [sys.executable, "-m", "krm_windows", "calendar", "plants"]
+    piped = subprocess.run(call, stdout=subprocess.PIPE, stderr=other, text=True, check=True)
+    assert 60 < max(map(len, piped.stdout.splitlines())) <= 80
+    os.close(terminal)
+    os.close(other)
+
+
 def test_a_check_says_what_it_looks_through(repository: Path) -> None:
     """At once, as a large directory takes a minute."""
     (repository / "clusters/north").mkdir(parents=True)
