@@ -20,14 +20,15 @@ from krm_windows.system import git_progress
 def run(_arguments: argparse.Namespace) -> ExitCode | None:
     """Print what every policy of the repository should hold; None where there is no policy."""
     tree = policies.here()
-    found = [] if tree is None else list(policies.every(tree))
-    if tree is None or not found:
+    wrong: list[str] = []
+    found = [] if tree is None else list(policies.every(tree, wrong.append))
+    if tree is None or not (found or wrong):
         return None
     top = Path(tree.root)
     every = rendered.find(tree)
     here = Path.cwd()
     now = times.now()
-    failed = False
+    failed = bool(wrong)
     held = []
     for policy in found:
         versions, results = PolicySource(policy.config).versions(Choice(every=True))
@@ -45,6 +46,8 @@ def run(_arguments: argparse.Namespace) -> ExitCode | None:
             if directory.is_stale is not False:
                 lines.append(f"  {directory.words}")
         _show(lines)
+    for problem in wrong:
+        output.log(problem)
     lines = list(sentences.opening(held, now))
     differs, steps = git_progress.push(top)
     if differs:

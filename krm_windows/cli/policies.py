@@ -58,8 +58,8 @@ def here(directory: str = ".") -> Checkout | None:
     return None if top is None else Checkout.at(top)
 
 
-def every(tree: Checkout) -> Iterator[StoredPolicy]:
-    """Yield every policy of a repository."""
+def every(tree: Checkout, say: Callable[[str], object] = output.log) -> Iterator[StoredPolicy]:
+    """Yield every policy of a repository; `say` is told of files that cannot be read."""
     for path in tree.manifests():
         content = tree.read(path) or b""
         # Most manifests are of other kinds: they are not parsed at all.
@@ -68,7 +68,7 @@ def every(tree: Checkout) -> Iterator[StoredPolicy]:
             try:
                 items = inputs.objects(file)
             except InputError as error:
-                output.log(str(error))
+                say(str(error))
                 continue
             for item in items:
                 if item.kind == KIND and item.api_version == API_VERSION:

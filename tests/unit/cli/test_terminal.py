@@ -376,8 +376,18 @@ def test_an_override_is_ended_where_it_was_said(repository: Path, run: Run) -> N
     assert "on north" not in run("override", "plants", "--list").out
 
 
-def test_a_repository_without_a_policy(repository: Path) -> None:
+def test_a_repository_without_a_policy_or_with_an_unreadable_one(repository: Path) -> None:
+    policy = POLICY.replace("NAME", "web")
     for file in (repository / "windows").iterdir():
         file.unlink()
+    (repository / "windows/a.yaml").write_text(policy + "  a: [\n")
+    (repository / "windows/web.yaml").write_text(policy)
+    code, shown = at_terminal([])
+    # Below what can be read.
+    assert (code, shown.index("web") < shown.index("krm-windows: windows/a.yaml:")) == (1, True)
+    (repository / "windows/web.yaml").unlink()
+    code, shown = at_terminal([])
+    assert (code, "krm-windows: windows/a.yaml:" in shown) == (1, True)
+    (repository / "windows/a.yaml").unlink()
     code, shown = at_terminal([])
     assert (code, "no repository around this directory has a policy" in shown) == (2, True)
