@@ -39,11 +39,15 @@ _LATEST = int(datetime(9990, 1, 1, tzinfo=UTC).timestamp())
 
 
 class OverrideEvent(NamedTuple):
-    """An override that a change made, or else took out: what it was then, and as it is written."""
+    """An override that a change made, or else took out: what it was then, and as it is written.
+
+    Where the other version `has_another` of its name, it is changed: taken out as it was, and made.
+    """
 
     override: ListedOverride
     asked: Override
     is_made: bool
+    has_another: bool
 
 
 class _Version(NamedTuple):
@@ -206,30 +210,33 @@ class Effects:
         return _Version(self._evaluator.timetable(stored, name), spec.overrides or {})
 
 
-def _differing(group: _Group) -> Iterator[tuple[bool, Rule, Override, Timetable]]:
-    """Yield the overrides that one version alone has: whether the new one, and on which clock.
+def _differing(group: _Group) -> Iterator[tuple[bool, bool, Rule, Override, Timetable]]:
+    """Yield the overrides that one version alone has so, and on which clock.
 
-    One that is changed is new, and is not said to have ended.
+    First whether that is the new one, and whether the other one has another of its name.
     """
     for is_made, here, there in ((False, group.old, group.new), (True, group.new, group.old)):
         for rule in here.timetable.overrides:
             asked, other = here.overrides[rule.key], there.overrides.get(rule.key)
-            if asked != other and (is_made or other is None):
-                yield is_made, rule, asked, here.timetable
+            if asked != other:
+                yield is_made, other is not None, rule, asked, here.timetable
 
 
 def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[str]]:
     """Return the overrides that differ, each once, however many clocks it is on."""
-    found: dict[tuple[bool, str, Override], tuple[list[str], list[tuple[Rule, Timetable]]]] = {}
+    found: dict[
+        tuple[bool, bool, str, Override], tuple[list[str], list[tuple[Rule, Timetable]]]
+    ] = {}
     for group in groups:
-        for is_made, rule, asked, timetable in _differing(group):
-            names, rules = found.setdefault((is_made, rule.key, asked), ([], []))
+        for is_made, has_another, rule, asked, timetable in _differing(group):
+            key = is_made, has_another, rule.key, asked
+            names, rules = found.setdefault(key, ([], []))
             names.extend(group.clusters)
             rules.append((rule, timetable))
     events = {}
-    for (is_made, name, asked), (names, rules) in found.items():
+    for (is_made, has_another, name, asked), (names, rules) in found.items():
         listed = overrides.as_listed(None, name, asked, rules, at)
-        events[OverrideEvent(listed, asked, is_made)] = names
+        events[OverrideEvent(listed, asked, is_made, has_another)] = names
     return events
 
 

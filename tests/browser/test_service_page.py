@@ -368,7 +368,7 @@ def test_who_opened_it_on_a_tuesday_is_found(served: Served) -> None:
     served.press("Go to the day")
     first, second, *_ = served.browser.find_elements(By.CSS_SELECTOR, ".changes > li")
     assert "Override ended" in first.text
-    assert "opened for 1 h on north, south, requested by Grace Hopper, INC-1" in second.text
+    assert "to open for 1 h on north, south, requested by Grace Hopper, INC-1" in second.text
     assert "ended at Tue 2026-11-24 21:30 by Mallory" in second.text
     name = served.git("rev-parse", "main~2").strip()
     link = second.find_element(By.TAG_NAME, "a")

@@ -34,14 +34,17 @@ CHANGES = [
     (
         (END, OVERRIDE + END),
         (
-            "Override opened for 1 h on north, south, requested by Grace <b>, INC-1: Sat "
-            "2026-11-21 11:00 to Sat 2026-11-21 12:00, ended at Fri 2026-11-20 08:00 by Operator "
-            "inc-1: Fix north, south opens 1 h more in 28 days"
+            "Override to open for 1 h on north, south, requested by Grace <b>, INC-1: Sat "
+            "2026-11-21 11:00 to Sat 2026-11-21 12:00 (Europe/Berlin), called off before it began "
+            "at Fri 2026-11-20 08:00 by Operator inc-1: Fix north, south opens 1 h more in 28 days"
         ),
     ),
     (
         (OVERRIDE, ""),
-        "Override ended on north, south inc-1 north, south closes 1 h more in 28 days",
+        (
+            "Override called off before it began on north, south inc-1 north, south closes 1 h "
+            "more in 28 days"
+        ),
     ),
     (
         ("opens: Tue 08:00", "opens: Tue 06:00"),
@@ -71,20 +74,20 @@ CHANGES = [
     (
         (END, LOCAL + END),
         (
-            "2026-11-24 09:00 to 2026-11-24 12:00 "
-            "on the clock of each loc: Fix No hours moved: "
+            "2026-11-24 09:00 to 2026-11-24 12:00 on the clock of each, changed at Fri 2026-11-20 "
+            "14:00 by Operator loc: Fix No hours moved: "
             "already open then (Tue 2026-11-24 09:00), by the window week"
         ),
     ),
     (
         (LOCAL, SHORTER),
-        "Long <i> Override opened on north, south",
+        "Long <i> Override changed to open on north, south",
     ),
     (
         (SHORTER, ""),
         (
-            "Override ended on north, south loc No hours moved: "
-            "Still open then (Tue 2026-11-24 09:00), by the window week"
+            "Override called off before it began on north, south loc No hours moved: "
+            "still open then (Tue 2026-11-24 09:00), by the window week"
         ),
     ),
     (
@@ -183,7 +186,10 @@ def test_an_override_says_when_it_was_ended_on_one_cluster_after_another(
         for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
             monkeypatch.setenv(name, f"2026-11-20T{hour:02}:00Z")
         commit({"clusters/week.yaml": text})
-    south, north = (f"ended at Fri 2026-11-20 {at}:00 by Operator on " for at in ("08", "09"))
+    south, north = (
+        f"called off before it began at Fri 2026-11-20 {at}:00 by Operator on "
+        for at in ("08", "09")
+    )
     assert f", {south}south, {north}north" in " ".join(listed(serve()).items)
 
 
