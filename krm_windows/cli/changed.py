@@ -13,6 +13,7 @@ from krm_windows import escape
 from krm_windows.cli import cluster_resources, inputs, output, questions, rendered, report, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
+from krm_windows.edit import overrides
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet.existing import ExistingOutput
@@ -60,8 +61,9 @@ def options(parser: argparse.ArgumentParser, begins: str = "") -> None:
 class Urgency:
     """A change that cannot wait for an audit: an override.
 
-    It is that of a name, if of one alone, and the `heading` says more of it. What it is to
-    `confirm` is asked once all has been shown, before anything is written.
+    It is that of a name, if of one alone, empty where the change gives it, and the `heading` says
+    more of it. What it is to `confirm` is asked once all has been shown, before anything is
+    written.
     """
 
     override: str | None = None
@@ -126,7 +128,8 @@ def run(
         # As they are: a command that is broken between words is another one.
         output.show(_commands(written, arguments.reason))
     else:
-        more = {"override": made.override, "summary": said or escape.lines(proposal.unmoved)}
+        name = overrides.meant(made.override, proposal.old, new)
+        more = {"override": name, "summary": said or escape.lines(proposal.unmoved)}
         record = _record(arguments, proposal, written, sort([*found, *written.problems]))
         output.show_json({**record, **{key: words for key, words in more.items() if words}})
     return ExitCode.of(failed=failed or bool(written.stale))

@@ -146,15 +146,13 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
         raise UsageError("an override needs an end: give --for 2h, or --until MOMENT")
     if not arguments.reason:
         raise UsageError("an override needs a reason: give --reason TEXT")
-    # Named here, so that it can be said under which name it is ended.
-    name = arguments.name or overrides.default_name(arguments.state, now)
     request = OverrideRequest(
         state=arguments.state,
         reason=arguments.reason,
         until=arguments.ends,
         ticket=arguments.ticket,
         requested_by=arguments.requested_by,
-        name=name,
+        name=arguments.name,
         cluster=arguments.cluster,
         starts=arguments.starts,
     )
@@ -165,7 +163,8 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
     if arguments.starts:
         when = f"from {shown(begins, zone)} until {shown(ends, zone)} ({zone.key})"
     heading = escape.lines([f"{request.state} {when}: {request.reason}"])
-    return partial(overrides.made, request=request, at=now), Urgency(name, heading, confirm)
+    urgency = Urgency(arguments.name or "", heading, confirm)
+    return partial(overrides.made, request=request, at=now), urgency
 
 
 def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> None:

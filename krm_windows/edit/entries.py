@@ -57,8 +57,12 @@ def record(entry: DatedEntry, field: str = "freezes") -> dict[str, str]:
 
 def name(reason: str, year: str, taken: Container[str]) -> str:
     """Return a name for an entry, none of those that are taken: `new-years-day-2027`."""
-    first = f"{label(reason)}-{year}".rstrip("-")
     # No other reason has a name with a number: it would end with a year.
+    return free(f"{label(reason)}-{year}".rstrip("-"), taken)
+
+
+def free(first: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the first one, or that with the lowest number behind it."""
     names = chain([first], (f"{first}-{number}" for number in count(2)))
     return next(each for each in names if each not in taken)
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
+from krm_windows.edit.entries import free
 from krm_windows.edit.patches import AbsentError, check_cluster, clusters_of, rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
@@ -132,9 +133,19 @@ def until(at: datetime, length: timedelta) -> datetime:
     return minute(at) + length
 
 
-def default_name(state: str, at: datetime) -> str:
-    """Return the name of an override that was given none: `open-20261123-0221`, in UTC."""
-    return f"{state.lower()}-{at:%Y%m%d-%H%M}"
+def free_name(config: KubeObject, entry: dict[str, Value]) -> str:
+    """Return a name for an override of a policy that has none: `open-20261123-0321`.
+
+    It is of its state and the beginning as it is written, and nowhere in the policy.
+    """
+    begins = datetime.fromisoformat(str(entry["starts"]))
+    return free(f"{entry['state']}-{begins:%Y%m%d-%H%M}".lower(), dict(named(config)))
+
+
+def meant(name: str | None, old: KubeObject, new: KubeObject) -> str | None:
+    """Return the name of an override; where that is empty, of the one that a change adds."""
+    had = dict(named(old))
+    return next((each for each, _ in named(new) if each not in had), None) if name == "" else name
 
 
 def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObject:
@@ -148,7 +159,7 @@ def made(config: KubeObject, request: OverrideRequest, at: datetime) -> KubeObje
         found = entry(config, request, at)
     except MomentError as error:
         raise InputError(f"{error.field}: {error}") from None
-    name = request.name or default_name(request.state, at)
+    name = request.name or free_name(config, found)
     check_name(config, name, request.cluster)
     changed = config.as_read()
     changed.set(found, *_place(request.cluster), name)

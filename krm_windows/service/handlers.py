@@ -335,9 +335,7 @@ def add_override(
     except ValidationError as error:
         raise problems.invalid(error, _OVERRIDE_NAMES) from None
     now = call.windows.now()
-    # Named before it is made, so that the answer to a repetition has the same name.
-    name = asked.name or overrides.default_name(asked.state, now)
-    request = asked.request(asked.requested_by or call.caller.name, name=name)
+    request = asked.request(asked.requested_by or call.caller.name)
     change = partial(overrides.made, request=request, at=now)
     # Path and body: the same key for another override is refused.
     url = call.request.url
@@ -349,7 +347,7 @@ def add_override(
         urgent=True,
         key=idempotency_key,
         digest=digest,
-        override=name,
+        override=asked.name or "",
     )
     return _written(call, call.writer.change(call.place, change, order), HTTPStatus.CREATED)
 

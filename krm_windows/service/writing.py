@@ -11,6 +11,7 @@ from http import HTTPStatus
 from itertools import chain
 
 from krm_windows import escape
+from krm_windows.edit import overrides
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
 from krm_windows.gate.timetable import Target
@@ -51,7 +52,7 @@ class Order:
     `if_match` is the header of that name, None for a change that holds for any version. Of what is
     `urgent` only what does not build is refused. What has a `key` happens once, however often it is
     asked for; `digest` is of the request, so that another one under the same key is refused.
-    `override` is the name of the one that is made.
+    `override` is the name of the one that is made, empty where the change gives it.
     """
 
     caller: Caller
@@ -180,7 +181,8 @@ class Writer:
             # What is rendered may be stale although the policy stays as it is.
             if not proposal.changes_text:
                 edits.remove(edit)
-            outcome = WriteOutcome(place, stored.file, proposal, stored, order.override)
+            override = overrides.meant(order.override, stored.config, proposal.new)
+            outcome = WriteOutcome(place, stored.file, proposal, stored, override)
             return replace(outcome, rendered=directories), edits
 
         return self._write(make, order)
@@ -246,7 +248,7 @@ class Writer:
         # An empty commit would say that somebody changed something.
         if not edits:
             return outcome
-        message = _message(order, outcome.place)
+        message = _message(order, outcome)
         made_by = windows.branch.person() or SERVICE
         commit = windows.branch.commit(
             snapshot.commit, edits, message, order.caller.person, made_by
@@ -448,17 +450,18 @@ def _key(order: Order) -> str:
     return hashlib.sha256(f"{order.caller.name}\n{order.key}".encode()).hexdigest()
 
 
-def _message(order: Order, place: Place) -> str:
+def _message(order: Order, outcome: WriteOutcome) -> str:
+    title = outcome.place.title
     # Trailers are read by programs: `git log --format='%(trailers)'`.
     through = f"Requested-through: krm-windows serve ({order.caller.name})"
-    trailers = [f"Policy: {place.title}", through]
-    if order.override is not None:
-        trailers.append(f"Override: {one_line(order.override)}")
+    trailers = [f"Policy: {title}", through]
+    if outcome.override is not None:
+        trailers.append(f"Override: {one_line(outcome.override)}")
     if order.key is not None:
         trailers.append(f"Idempotency-Key: {_key(order)}/{order.digest}")
     lines = "\n".join(trailers)
     # Below the reason, only our own trailers count.
-    return f"{one_line(order.reason) or place.title}\n\n{lines}\n"
+    return f"{one_line(order.reason) or title}\n\n{lines}\n"
 
 
 def one_line(text: str) -> str:

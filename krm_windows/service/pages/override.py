@@ -22,7 +22,7 @@ from krm_windows.preview.clock import shown
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
 from krm_windows.service.pages import scope
-from krm_windows.service.pages.forms import Form, Found, moment
+from krm_windows.service.pages.forms import Form, moment
 from krm_windows.service.pages.rendering import here
 from krm_windows.service.pages.scope import Where
 from krm_windows.service.pages.spans import Lack
@@ -123,10 +123,9 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     request = _request(form, call, held)
     if request is None:
         return page()
-    form.path = f"overrides.{request.name}"
     _check(form, call, request)
     change = partial(_changed, form=form, request=request, at=call.windows.now())
-    order = Order(call.caller, request.reason, urgent=True, override=request.name)
+    order = Order(call.caller, request.reason, urgent=True, override=texts["override"])
     return form.answer(call, change, order) or page()
 
 
@@ -177,8 +176,6 @@ def _request(form: Form, call: Call, held: ListedOverride | None) -> OverrideReq
         form.lacks(Lack(name, _WRONG[name]))
     if form.is_incomplete or form.found.keys() - {"reason"}:
         return None
-    # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
-    name = texts["override"] or overrides.default_name(texts["state"], _begins(starts, call))
     return OverrideRequest(
         texts["state"],
         # It may be still to come, and hides nothing else that is wrong.
@@ -187,7 +184,7 @@ def _request(form: Form, call: Call, held: ListedOverride | None) -> OverrideReq
         until or None,
         texts["ticket"] or None,
         texts["requestedBy"] or None,
-        name,
+        texts["override"] or None,
         longest=moments.LONGEST,
         starts=starts or None,
     )
@@ -205,7 +202,7 @@ def _held(call: Call, form: Form) -> ListedOverride | None:
 
 
 def _begins(starts: str, call: Call) -> datetime:
-    """Return when an override begins, for its name: on whose clock ever."""
+    """Return when an override begins: on whose clock ever."""
     try:
         return datetime.fromisoformat(starts)
     except ValueError:
@@ -215,12 +212,6 @@ def _begins(starts: str, call: Call) -> datetime:
 def _check(form: Form, call: Call, request: OverrideRequest) -> None:
     """Say what nobody can mean, in the words of the form."""
     config, now, where = call.stored().config, call.windows.now(), form.where
-    if not form.texts["override"] and any(
-        request.name in rules_on(config, "overrides", each) for each in where.places
-    ):
-        form.general.append(
-            Found("There is an override of this minute: change its end, or end it.")
-        )
     wanted = replace(request, cluster=next(iter(where.places), None))
     ends = "until" if form.texts["for"] in ("", "at") else "for"
     try:
@@ -249,10 +240,18 @@ def _check_closed(form: Form, call: Call, field: str, begun: datetime, ended: da
 
 
 def _changed(config: KubeObject, form: Form, request: OverrideRequest, at: datetime) -> KubeObject:
+    first = next(iter(form.where.places), None)
+    entry = overrides.entry(config, replace(request, cluster=first), at)
+    # Pressed twice, the second is the same, and nothing happens twice.
+    there = rules_on(config, "overrides", first).items()
+    same = next((name for name, each in there if each == entry), None)
+    name = request.name or same or overrides.free_name(config, entry)
+    form.path = f"overrides.{name}"
+
     def part(cluster: str | None) -> Value:
         entry = overrides.entry(config, replace(request, cluster=cluster), at)
-        shown: Value = {"ends": entry["ends"]} if form.texts["override"] else entry
-        return {"overrides": {request.name or "": shown}}
+        shown: Value = {"ends": entry["ends"]} if request.name else entry
+        return {"overrides": {name: shown}}
 
     return form.where.applied(config, part)
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,21 @@ def test_twenty_writers_and_two_services(serve: Serve, git: Git, commit: Commit)
     assert git("status", "--porcelain") == ""
     assert len(git("ls-files").split()) == 31
     assert git("fsck", "--strict") == ""
+
+
+def test_twenty_overrides_of_a_minute_get_names_of_their_own(serve: Serve) -> None:
+    client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
+    body = {"state": "open", "for": "2h", "reason": "r"}
+
+    def make(number: int) -> tuple[int, str]:
+        asked = body | {"cluster": "north"} if number % 2 else body
+        answer = client.ask("POST", f"{POLICY}/overrides", asked)
+        return answer.status, answer.json().get("override")
+
+    with ThreadPoolExecutor(20) as pool:
+        made = set(pool.map(make, range(20)))
+    first = "open-20261123-1000"
+    assert made == {(201, first), *((201, f"{first}-{number}") for number in range(2, 21))}
 
 
 def test_a_key_is_one_change(serve: Serve, git: Git) -> None:
