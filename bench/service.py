@@ -85,7 +85,7 @@ if len(sys.argv) == 1:
     application.get("/empty", response_model=None)(empty)
 else:
     application = service(sys.argv[1])
-server.run(application, server.Address("127.0.0.1", 0), started, lambda: None)
+server.run(application, ("127.0.0.1", 0), started, lambda: None)
 """
 
 

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         shown = f"[{host}]" if ":" in host else host
         output.log(f"serving on http://{shown}:{port}")
 
-    server.run(made, server.Address(str(found.host), found.port), started, windows.stopping.set)
+    server.run(made, (str(found.host), found.port), started, windows.stopping.set)
     return ExitCode.FINE
 
 

@@ -200,7 +200,13 @@ class Access:
             except UntrustedError as error:
                 raise _unknown(str(error)) from None
             except UnreachableError as error:
-                raise _unreachable(str(error)) from None
+                why = "cannot fetch the identity provider's keys"
+                raise Problem(
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    f"{why}; try again later",
+                    headers={"Retry-After": "30"},
+                    reason=f"{why}: {error}",
+                ) from None
             return self._claimed(claims, provider)
         return self._find(digest(token))
 
@@ -261,6 +267,10 @@ class Access:
         return self._tokens.current()[0].get(content["sub"])
 
 
+# Who has which token, by its hash, and what is wrong with the file.
+_Tokens = tuple[Mapping[str, Caller], Exception | None]
+
+
 class _TokenFile:
     """A file with a line for each token: name, scopes, hash, and the author of its commits."""
 
@@ -269,31 +279,31 @@ class _TokenFile:
         self._log = log or Log()
         # The state of the file, or why it could not be read; with what `current` returned then.
         # One value, as several threads ask.
-        self._known: tuple[object, Mapping[str, Caller], Exception | None] = (None, {}, None)
+        self._known: tuple[object, _Tokens] = (None, ({}, None))
 
-    def current(self) -> tuple[Mapping[str, Caller], Exception | None]:
+    def current(self) -> _Tokens:
         """Return who has which token, by its hash, and what is wrong with the file, as it is now.
 
         A line that is wrong lets nobody in, nor does a file that cannot be read.
         """
-        before, tokens, problem = self._known
+        before, found = self._known
         if self._path is None:
-            return tokens, problem
+            return found
         try:
             state = self._path.stat()
             now: object = (state.st_ctime_ns, state.st_size, state.st_ino)
             if now != before:
-                tokens, problem = _read_tokens(self._path, state.st_mode)
+                found = _read_tokens(self._path, state.st_mode)
         except (WorkspaceError, OSError) as error:
-            now, tokens, problem = str(error), {}, error
+            now, found = str(error), ({}, error)
         # What is wrong at the start is an error there.
-        if problem and before not in (None, now):
-            self._log.record("tokens", detail=str(problem))
-        self._known = now, tokens, problem
-        return tokens, problem
+        if found[1] and before not in (None, now):
+            self._log.record("tokens", detail=str(found[1]))
+        self._known = now, found
+        return found
 
 
-def _read_tokens(path: Path, mode: int) -> tuple[Mapping[str, Caller], WorkspaceError | None]:
+def _read_tokens(path: Path, mode: int) -> _Tokens:
     # Whoever may write it may let themselves in, as `admin`.
     if stat.S_ISREG(mode) and mode & _OTHERS_MAY_WRITE:
         raise WorkspaceError(f"{path}: others may write it: chmod go-w {path}")
@@ -375,15 +385,6 @@ def _named(claims: Mapping[str, object], *names: str) -> str:
         if isinstance(found, str) and found.strip():
             return clean(found)
     return ""
-
-
-def _unreachable(why: str) -> Problem:
-    return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "cannot fetch the identity provider's keys; try again later",
-        headers={"Retry-After": "30"},
-        reason=f"cannot fetch the identity provider's keys: {why}",
-    )
 
 
 def _unknown(why: str = "unknown token") -> Problem:

@@ -150,11 +150,7 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
 
 def _may_hold_one(file: File) -> bool:
     # A name that is not UTF-8 could be in no address and no answer.
-    return file.path.endswith(tuple(SUFFIXES)) and file.size <= MOST and _is_text(file.path)
-
-
-def _is_text(path: str) -> bool:
-    return path.isprintable() and not any("\ud800" <= sign <= "\udfff" for sign in path)
+    return file.path.endswith(tuple(SUFFIXES)) and file.size <= MOST and file.path.isprintable()
 
 
 def parse(content: bytes) -> Parsed:

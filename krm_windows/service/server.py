@@ -6,7 +6,6 @@ It speaks plain HTTP to one proxy, the ingress, which ends TLS and keeps slow cl
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -18,14 +17,6 @@ _IDLE_SECONDS = 20
 _GRACE_SECONDS = 10
 # Bytes of the line and the headers of a request.
 _HEAD = 32 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen; port 0 is any that is free."""
-
-    host: str
-    port: int
 
 
 class _Server(uvicorn.Server):
@@ -42,19 +33,17 @@ class _Server(uvicorn.Server):
 
 def run(
     application: ASGIApp,
-    address: Address,
+    address: tuple[str, int],
     started: Callable[[str, int], None],
     stopping: Callable[[], None],
 ) -> None:
-    """Serve until a signal comes.
+    """Serve at a host and a port, 0 for any that is free, until a signal comes.
 
     `started` is called with host and port once it listens, `stopping` when the signal has come.
     Raises WorkspaceError where it cannot listen.
     """
     config = uvicorn.Config(
         application,
-        host=address.host,
-        port=address.port,
         # The other parser has no limit for a head.
         http="h11",
         ws="none",
@@ -70,14 +59,15 @@ def run(
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    host, port = address
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         # Here, and not by uvicorn, which ends the process without a word. From now on who comes is
         # not refused, and waits until the application has started.
-        made = socket.create_server((address.host, address.port), family=family)
+        made = socket.create_server(address, family=family)
     except OSError as error:
-        place = f"{address.host}, port {address.port}"
-        raise WorkspaceError(f"cannot listen at {place}: {os.strerror(error.errno or 0)}") from None
+        why = os.strerror(error.errno or 0)
+        raise WorkspaceError(f"cannot listen at {host}, port {port}: {why}") from None
     # With its protocol, which Python looks up: asyncio sets TCP_NODELAY for no other, and an answer
     # of two parts would wait 40 ms for the caller to acknowledge the first (tcp(7)).
     bound = socket.socket(fileno=made.detach())

@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         """Refuse what would let everybody in, or send secrets for everybody to read."""
-        if self.grants and self.oidc is None and self.proxy is None:
+        if self.grants and not (self.oidc or self.proxy):
             raise ValueError("grants has no effect without oidc or proxy")
         if self.proposals is not None and self.remote is None:
             raise ValueError("a pull request needs a branch at a remote: give remote")
@@ -106,7 +106,7 @@ class Settings(BaseSettings):
     @property
     def is_open(self) -> bool:
         """Whether everybody who gets here may do everything."""
-        return self.tokens is None and self.oidc is None and self.proxy is None
+        return not (self.tokens or self.oidc or self.proxy)
 
     def ways(self, user: Person | None) -> Ways:
         """Return the ways in which callers may say who they are, `user` where nobody has to."""

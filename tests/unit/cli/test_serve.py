@@ -183,8 +183,8 @@ def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     def make(windows: Windows, ways: access.Ways, _: object) -> None:
         seen.append((windows.settings, ways))
 
-    def run(_: object, address: server.Address, started: Callable[..., None], __: object) -> None:
-        started(address.host, 8080)
+    def run(_: object, address: tuple[str, int], started: Callable[..., None], __: object) -> None:
+        started(address[0], 8080)
 
     monkeypatch.setattr(access, "Access", lambda ways, *_: ways)
     monkeypatch.setattr(application, "make", make)
