@@ -54,7 +54,8 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
     if begins.text == ends.text:
         return end
     link = "until" if isinstance(ends.value, time) else "to"
-    return f"{_written(begins)} {link} {end}"
+    # What ends every day ends at the next such time.
+    return f"{_written(begins)} {link} {end.removeprefix('daily ')}"
 
 
 def _written(at: Moment[Value]) -> str:

@@ -179,7 +179,7 @@ def _request(form: Form, call: Call, held: ListedOverride | None) -> OverrideReq
     return OverrideRequest(
         texts["state"],
         # It may be still to come, and hides nothing else that is wrong.
-        texts["reason"] or "…",
+        texts["reason"] or "this one",
         length,
         until or None,
         texts["ticket"] or None,
