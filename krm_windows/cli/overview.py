@@ -1,7 +1,6 @@
 """`krm-windows` alone, at a terminal: what is open in a repository, and what is stale."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -20,13 +19,14 @@ from krm_windows.system import git_progress
 def run(_arguments: argparse.Namespace) -> ExitCode | None:
     """Print what every policy of the repository should hold; None where there is no policy."""
     tree = policies.here()
+    if tree is None:
+        return None
     wrong: list[str] = []
-    found = [] if tree is None else list(policies.every(tree, wrong.append))
-    if tree is None or not (found or wrong):
+    found = list(policies.every(tree, wrong.append))
+    if not (found or wrong):
         return None
     top = Path(tree.root)
     every = rendered.find(tree)
-    here = Path.cwd()
     now = times.now()
     failed = bool(wrong)
     held = []
@@ -41,10 +41,8 @@ def run(_arguments: argparse.Namespace) -> ExitCode | None:
         # What is only written here holds in no cluster.
         more = ", not committed" if written.in_git(policy.file) is False else ""
         lines = [f"{policy.title} ({policy.file}{more})", *sentences.held(decisions, now)]
-        for each in outputs.of_policy(every, policy.path, policy.title):
-            directory = rendered.renew(top, each, here).directory(os.path.relpath(top))
-            if directory.is_stale is not False:
-                lines.append(f"  {directory.words}")
+        made = rendered.directories(top, outputs.of_policy(every, policy.path, policy.title))
+        lines += [f"  {each.words}" for each in made if each.is_stale is not False]
         _show(lines)
     for problem in wrong:
         output.log(problem)

@@ -52,9 +52,8 @@ def of_file(file: Path, config: KubeObject) -> tuple[Path, list[Output]]:
     return top, outputs.of_policy(every, path, f"{config.namespace}/{config.name}")
 
 
-def directories(file: Path, config: KubeObject) -> list[RenderedDirectory]:
-    """Return what was rendered from the policy of a file, and whether each is current."""
-    top, found = of_file(file, config)
+def directories(top: Path, found: Iterable[Output]) -> list[RenderedDirectory]:
+    """Return the directories of what was rendered, and whether each is current."""
     here = Path.cwd()
     return [renew(top, each, here).directory(os.path.relpath(top)) for each in found]
 

@@ -32,7 +32,7 @@ def rendered(file: str) -> list[RenderedDirectory] | None:
         return None
 
     try:
-        return outputs.directories(Path(file), inputs.policy(file))
+        return outputs.directories(*outputs.of_file(Path(file), inputs.policy(file)))
     except (InputError, WorkspaceError, OSError) as error:
         output.log(str(error))
         return None
