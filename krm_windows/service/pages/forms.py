@@ -5,7 +5,7 @@ said in the form, with all that was typed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import chain
@@ -94,13 +94,11 @@ class Form:
     @property
     def fails(self) -> bool:
         """Whether anything is an error."""
-        # A warning keeps nobody from saving: it is shown, as `check` shows it.
-        every = chain(self.general, *self.found.values())
-        return any(each.severity is Severity.ERROR for each in every)
+        return _fail(chain(self.general, *self.found.values()))
 
     def is_wrong(self, name: str) -> bool:
         """Whether anything that was found of a field is an error."""
-        return any(each.severity is Severity.ERROR for each in self.found.get(name, []))
+        return _fail(self.found.get(name, []))
 
     @property
     def status(self) -> HTTPStatus:
@@ -137,7 +135,9 @@ class Form:
             saved = self._save(call, change, order)
             if saved is not None:
                 return saved
-        if not self.fails and not self.is_incomplete:
+        # Without a reason, everything else that is wrong is said at once.
+        others = [self.found[name] for name in self.found.keys() - {"reason", "why"}]
+        if not _fail(chain(self.general, *others)) and not self.is_incomplete:
             self._preview(call, change, order)
         return None
 
@@ -204,6 +204,11 @@ class Form:
             "days": differences[0].days if differences else None,
         }
         return page(call, template, {**shown, **values}, self.status)
+
+
+def _fail(every: Iterable[Found]) -> bool:
+    # A warning keeps nobody from saving: it is shown, as `check` shows it.
+    return any(each.severity is Severity.ERROR for each in every)
 
 
 def was(name: str) -> str:

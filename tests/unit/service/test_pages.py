@@ -237,6 +237,9 @@ def test_the_clock_and_what_holds_outside_of_windows_are_set(client: Client, git
     ):
         page = send(client, target, {**form.fields, "reason": "Why", **changed})
         assert (page.status, said in page.text) == (422 if changed else 200, True), changed
+    every = {"timeZone": "Bavaria", "closesEarly": "soon", "reason": ""}
+    page = send(client, target, {**form.fields, **every})
+    assert {f"#{name}" for name in every} <= {*page.links}
     # What was meant is a button, which saves nothing yet.
     wrong = {**form.fields, "timeZone": "Europe/Berln", "reason": "Why"}
     [use] = [
