@@ -111,6 +111,9 @@ document.querySelectorAll("form[data-live]").forEach((form) => {
     // Who ticks a cluster means some of them, and of all none is ticked.
     if (target.name?.startsWith("on:")) some.checked = true;
     if (target === all) form.querySelectorAll("[name^='on:']").forEach((box) => { box.checked = false; });
+    // What repeats ends on no date: that choice is no longer there.
+    const ends = form.querySelector("[name=ends-on]");
+    if (["week", "month"].includes(target.value) && ends?.value === "date") ends.value = "same";
     // A reason moves no hours, and stops no preview that is on its way.
     if (["reason", "why"].includes(target.name)) return;
     clearTimeout(timer);

@@ -77,6 +77,8 @@ def test_a_freeze_is_added_by_dates(
         ({"end-date": "2026-12-08", "until": "00:00"}, ["end-date"]),
         ({"date": "2026-11-01", "end-date": "2026-11-29"}, ["end-date"]),
         ({"date": "soon"}, ["date"]),
+        ({"repeats": "week", "Tue": "yes", "at": "12:00"}, ["end-date"]),
+        ({"repeats": "month", "at": "12:00", "end-date": ""}, ["end-date"]),
         ({"name": "Not a label"}, ["name"]),
         ({"scope": "some"}, ["scope"]),
         ({"scope": ""}, ["scope"]),
@@ -91,6 +93,7 @@ def test_what_is_wrong_is_said_beside_its_field(
     assert sorted(linked) == sorted(f"#{name}" for name in fields)
     assert page.fields["date"] == typed.get("date", DAYS["date"])
     assert ("Use not-a-label" in page.text) == ("name" in typed)
+    assert ("ends-on=same" in page.source) == ("repeats" in typed)
     assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 
@@ -119,6 +122,12 @@ def test_a_freeze_that_is_left_as_it_is_keeps_every_byte(
     assert git("show", "HEAD:clusters/week.yaml") == text
     assert send(client, ONE, {**fields, "reason": "Because"}).status == 303
     assert git("show", "HEAD:clusters/week.yaml") == text.replace("Why", "Because")
+
+
+def test_without_a_reason_what_else_is_wrong_is_said_as_well(client: Client, git: Git) -> None:
+    given(client, git, "{starts: 2026-12-05, ends: 2026-12-06, reason: Why}")
+    page = send(client, ONE, {**get(client, ONE).fields, "end-date": "2026-12-04", "reason": ""})
+    assert {"#end-date", "#reason", "#why"} <= {*page.links}
 
 
 def test_what_is_only_worth_knowing_does_not_move_the_form(client: Client) -> None:
