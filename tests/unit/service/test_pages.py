@@ -83,6 +83,14 @@ def test_a_policy_has_a_page(client: Client) -> None:
     assert (page.text.count("Today"), get(client, PAGE).text.count("Today")) == (1, 2)
 
 
+def test_what_clusters_have_of_a_window_is_listed_below_it(client: Client, git: Git) -> None:
+    own = "{late: {opens: Fri 19:00, duration: 2h}, week: {closes: Fri 17:00}}"
+    rewrite(client, git, "    north: {}\n", f"    north: {{windows: {own}}}\n")
+    found = re.findall(r"\b(?:late|week) (?:except )?on \w+", get(client, PAGE).text)
+    names = ["week except on north", "week on north", "week on south", "late on north"]
+    assert list(dict.fromkeys(found)) == names
+
+
 def test_freezes_are_listed_as_they_begin(serve: Serve, git: Git) -> None:
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
     days = {"a": '"0 0 31 12 *", duration: 1d', "b": "2026-12-24, ends: 2026-12-26"}
