@@ -5,13 +5,13 @@ asks: so an answer holds for ever, and those that were asked for last are kept.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride
@@ -63,6 +63,10 @@ class _Group(NamedTuple):
     clusters: list[str]
     old: _Version
     new: _Version
+
+
+# The clusters that have an override, and how it is on their clocks.
+_Places: TypeAlias = tuple[list[str], list[tuple[Rule, Timetable]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,34 +214,22 @@ class Effects:
         return _Version(self._evaluator.timetable(stored, name), spec.overrides or {})
 
 
-def _differing(group: _Group) -> Iterator[tuple[bool, bool, Rule, Override, Timetable]]:
-    """Yield the overrides that one version alone has so, and on which clock.
-
-    First whether that is the new one, and whether the other one has another of its name.
-    """
-    for is_made, here, there in ((False, group.old, group.new), (True, group.new, group.old)):
-        for rule in here.timetable.overrides:
-            asked, other = here.overrides[rule.key], there.overrides.get(rule.key)
-            if asked != other:
-                yield is_made, other is not None, rule, asked, here.timetable
-
-
 def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[str]]:
-    """Return the overrides that differ, each once, however many clocks it is on."""
-    found: dict[
-        tuple[bool, bool, str, Override], tuple[list[str], list[tuple[Rule, Timetable]]]
-    ] = {}
+    """Return the overrides that one version alone has so, each once, whatever clocks it is on."""
+    found: dict[tuple[str, Override, bool, bool], _Places] = {}
     for group in groups:
-        for is_made, has_another, rule, asked, timetable in _differing(group):
-            key = is_made, has_another, rule.key, asked
-            names, rules = found.setdefault(key, ([], []))
-            names.extend(group.clusters)
-            rules.append((rule, timetable))
-    events = {}
-    for (is_made, has_another, name, asked), (names, rules) in found.items():
-        listed = overrides.as_listed(None, name, asked, rules, at)
-        events[OverrideEvent(listed, asked, is_made, has_another)] = names
-    return events
+        for is_made, here, there in ((False, group.old, group.new), (True, group.new, group.old)):
+            for rule in here.timetable.overrides:
+                asked, other = here.overrides[rule.key], there.overrides.get(rule.key)
+                if asked != other:
+                    key = rule.key, asked, is_made, other is not None
+                    names, rules = found.setdefault(key, ([], []))
+                    names.extend(group.clusters)
+                    rules.append((rule, here.timetable))
+    return {
+        OverrideEvent(overrides.as_listed(None, name, asked, rules, at), asked, *of): names
+        for (name, asked, *of), (names, rules) in found.items()
+    }
 
 
 def _why(groups: Sequence[_Group], at: datetime) -> str:

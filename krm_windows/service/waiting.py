@@ -90,7 +90,7 @@ class Waiting:
         self.clusters = settings.clusters
         self._directory = str(settings.repo)
         self._branch = branch
-        self._history = lru_cache(_TIPS)(self._read_history)
+        self._history = lru_cache(_TIPS)(lambda tip: tuple(branch.first_parents(tip, MOST_COMMITS)))
         self._answer = lru_cache(_ANSWERS)(self._look)
         self._is_own = lru_cache(MOST_COMMITS)(self._changes_only)
         self._is_policies = lru_cache(MOST_COMMITS)(self._holds_policies_alone)
@@ -177,9 +177,6 @@ class Waiting:
             return False  # another repository, or too large for a policy
         found = policies.parse(content)
         return isinstance(found, tuple) and 0 < len(found) == len(documents(content))
-
-    def _read_history(self, tip: str) -> tuple[Commit, ...]:
-        return tuple(self._branch.first_parents(tip, MOST_COMMITS))
 
 
 def _target(printed: Mapping[str, Any]) -> Record:
