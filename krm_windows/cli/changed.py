@@ -113,9 +113,8 @@ def run(
             words = proposal.brief_turns if asks else hours
             output.show_words(words if failed else made.heading + words)
         if asks:
-            arguments.commit = questions.confirm(made.confirm, commits=arguments.commit)
-            if arguments.commit:
-                commits.check(top, file)
+            refusal = commits.refusal(top, file)
+            arguments.commit = questions.confirm(made.confirm, refusal, commits=arguments.commit)
         written = WriteOutcome()
         if writes:
             written = _write(file, top, outputs, proposal, urgent=urgent)

@@ -4,6 +4,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 """
 
 import argparse
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -30,6 +31,8 @@ _ALL = "all clusters"
 _DEFAULT = "2h"
 # So many overrides are named where one has to be.
 _FEW = 10
+# `20:00 for 2h`: when it begins, and its end.
+_SPAN = re.compile("(?i)(?:from )?(.+?) ((?:for|until) .+)")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -111,13 +114,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         arguments.reason = arguments.reason or "Remove the overrides that are over"
         return changed.run(arguments, partial(overrides.pruned, at=now), now, Urgency())
     make = _ending if others else _making
-    change, urgency = make(arguments, now, asks=asks)
+    policy = inputs.policy(arguments.policy)
+    check_cluster(policy, arguments.cluster)
+    change, urgency = make(arguments, policy, now, asks=asks)
     return changed.run(arguments, change, now, urgency)
 
 
-def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tuple[Change, Urgency]:
-    policy = inputs.policy(arguments.policy)
-    check_cluster(policy, arguments.cluster)
+def _ending(
+    arguments: argparse.Namespace, policy: KubeObject, now: datetime, *, asks: bool
+) -> tuple[Change, Urgency]:
     name = arguments.end or _running(arguments, policy, now, asks=asks)
     places = overrides.holders(policy, name)
     if not places and name in clusters_of(policy):
@@ -135,8 +140,9 @@ def _ending(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
     return change, Urgency(name, confirm=confirm)
 
 
-def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tuple[Change, Urgency]:
-    policy = inputs.policy(arguments.policy)
+def _making(
+    arguments: argparse.Namespace, policy: KubeObject, now: datetime, *, asks: bool
+) -> tuple[Change, Urgency]:
     confirm = ""
     if asks and not (arguments.state and arguments.reason and arguments.ends):
         _ask(arguments, policy, now)
@@ -168,15 +174,21 @@ def _making(arguments: argparse.Namespace, now: datetime, *, asks: bool) -> tupl
 
 
 def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> None:
-    """Ask for what is missing of an override."""
+    """Ask for what is missing of an override, unless what is given is wrong."""
+    # Of a policy with errors nothing is written.
+    overrides.listed(policy, now)
     if arguments.cluster is None:
         arguments.cluster = _where(policy)
+    overrides.check_name(policy, arguments.name or "", arguments.cluster)
     zone = overrides.zone_of_ends(policy, arguments.cluster)
-    begins = _begin(arguments.starts, now, zone)
+    overrides.bound(arguments.ends or _DEFAULT, _begin(arguments.starts, now, zone), now, zone)
 
     def end(answer: str) -> str:
-        overrides.bound(answer, begins, now, zone)
-        return answer
+        span = None if arguments.starts else _SPAN.fullmatch(answer)
+        starts, ends = span.groups() if span else (arguments.starts, answer)
+        overrides.bound(ends, _begin(starts, now, zone), now, zone)
+        arguments.starts = starts
+        return ends
 
     def state(answer: str) -> str:
         # `open for 2h` says both.
@@ -192,7 +204,7 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
     arguments.state = arguments.state or questions.ask("Open or closed", state, "open")
     if not arguments.ends:
         how = f"{arguments.state.capitalize()} for how long, or until when"
-        arguments.ends = questions.ask(f"{how} (18:00, Mon 06:00 {zone.key})", end, _DEFAULT)
+        arguments.ends = questions.ask(f"{how} (18:00, 20:00 for 2h, {zone.key})", end, _DEFAULT)
     if not arguments.reason:
         arguments.reason = questions.ask("Why (all can read it)", _reason)
 

@@ -73,14 +73,17 @@ def choose(
     return ask(question, read, default)
 
 
-def confirm(question: str, *, commits: bool) -> bool:
-    """Return whether to commit as well, which is offered unless it `commits` anyway.
+def confirm(question: str, refusal: str, *, commits: bool) -> bool:
+    """Return whether to commit as well; that is offered unless it `commits` anyway.
 
-    Raises UsageError where the answer is no.
+    A `refusal` says why it cannot. Raises UsageError where the answer is no.
     """
-    choices = "y or n" if commits else "y, n, or c to commit it as well"
+    choices = "y to write and commit it, or n" if commits else "y, n, or c to commit it as well"
+    if refusal:
+        output.log(f"not to be committed here: {refusal}")
+        choices = "y or n"
     answer = ask(f"{question}: {choices}", str.lower, "n")
-    if not commits and answer in ("c", "commit"):
+    if answer in ("c", "commit") and not refusal:
         return True
     if answer not in ("y", "yes"):
         raise UsageError(_STOPPED)

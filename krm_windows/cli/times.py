@@ -99,7 +99,7 @@ class SpokenDay(Today):
         """Return that day on the clocks of a zone; raises RefusedError where it is none."""
         today = datetime.combine(Today(self.at).on(zone), time(), zone)
         before = today - timedelta(minutes=1)
-        found = overrides.moment(f"{self.words} 00:00", before, zone, Role.BEGIN, self.at)
+        found = overrides.moment(self.words, before, zone, Role.BEGIN, self.at)
         return found.astimezone(zone).date()
 
 

@@ -32,6 +32,8 @@ _PREPOSITION = re.compile("(?i)(?:for|until) ")
 _UNIT = re.compile(r"(\d) ?([dhm])(?:ay|r|our|in|inute)?s?\b ?")
 _PAST = re.compile(r"(last )?([a-z]+day|mon|tue|wed|thu|fri|sat|sun)(?: ([0-9:]+))?")
 _CLOCK = re.compile(r"\d?\d:\d\d")
+# As this program writes them, and with a blank in place of T.
+_SHOWN = re.compile(r"(?:(\w{3}) )?(\d{4}-\d\d-\d\d) (\d.*)")
 _DAYS = {"today": timedelta(), "tomorrow": timedelta(days=1)}
 _EXAMPLES = "18:00, tomorrow 06:00, Monday 06:00 or 2026-12-24"
 
@@ -218,7 +220,7 @@ def bound(
 
     Raises MomentError for no moment, one that clocks skip, or a past one.
     """
-    wrong, kind = MomentError, "end: give one such as 2h,"
+    wrong, kind = MomentError, "end: give one such as 2h (at most 366 days),"
     if not role.ends:
         wrong, kind = BeginningError, "beginning: give one such as"
     try:
@@ -246,7 +248,8 @@ def moment(
     """Return the instant of an end, or a beginning, as a person says it at another one.
 
     `2h`, `for 2 hours`, `until 18:00`, `Monday 06:00`, `tomorrow 06:00`, a date, or a moment with
-    an offset or on the clocks of a zone. `at` is when it begins, and the person says it `today`.
+    an offset or on the clocks of a zone, also as `preview.clock.shown` writes it. A day in words
+    begins so, and is no end. `at` is when it begins, and the person says it `today`.
     Raises RefusedError for what is none of them, and InputError for a time that clocks skip.
     """
     words = _PREPOSITION.sub("", " ".join(text.split()))
@@ -257,9 +260,12 @@ def moment(
     if _CLOCK.fullmatch(words):
         # The next one, also as a beginning.
         role = Role.END
+    if role is Role.BEGIN and words.isalpha():
+        words += " 00:00"
     day, _, clock = words.lower().partition(" ")
     if day in _DAYS:
         words = f"{Today(today or at).on(zone) + _DAYS[day]}T{clock}"
+    words = _dated(words)
     # `Monday 06:00` is the next one, but nobody means the next match of a schedule.
     found = moments.parse(words, Role.ONCE if schedules.looks_like_one(words) else role).value
     if isinstance(found, Recurrence):
@@ -274,6 +280,15 @@ def moment(
     if found.time() != time() and first.astimezone(zone).replace(tzinfo=None) != found:
         raise InputError(f"{text!r} is a time that clocks in {zone} skip")
     return first
+
+
+def _dated(words: str) -> str:
+    """Return `Mon 2026-12-07 06:00` as the moment that it is, and other words as they are."""
+    found = _SHOWN.fullmatch(words)
+    # With another weekday nobody knows which day is meant.
+    if found and found[1] in (None, f"{moments.parse(found[2], Role.ONCE).value:%a}"):
+        return f"{found[2]}T{found[3]}".replace(" ", "")
+    return words
 
 
 def past(words: str, now: datetime, zone: ZoneInfo) -> datetime:

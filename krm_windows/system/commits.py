@@ -22,6 +22,15 @@ def check(top: Path, path: str) -> None:
         raise WorkspaceError(f"{path} has uncommitted changes: commit or restore them first")
 
 
+def refusal(top: Path, path: str) -> str:
+    """Say why no commit of a file can be made, where `check` finds that."""
+    try:
+        check(top, path)
+    except WorkspaceError as error:
+        return str(error)
+    return ""
+
+
 def commit(top: Path, paths: Collection[str], message: str) -> str:
     """Commit files by their paths from the top, whatever else is staged; return its name."""
     known = set(_git(top, "ls-files", "-z").split("\0"))

@@ -20,6 +20,8 @@ import zoned
 from calls import Run
 
 from krm_windows.edit import overrides
+from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.moments import Role
 from krm_windows.preview import sentences
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import decide
@@ -45,7 +47,8 @@ MAKING = ("--for", "2h", "--reason", "r")
 def repository(tmp_path: Path, run: Run) -> Path:  # noqa: ARG001 - in whose directory it is
     """Have two policies of a repository in another directory than the working one."""
     top = tmp_path
-    for place in (top / ".git", top / "windows", top / "plants"):
+    subprocess.run(("git", "init", "-q", top), check=True)
+    for place in (top / "windows", top / "plants"):
         place.mkdir()
     (top / "policy.yaml").unlink()
     for name, more in {"plants": CLUSTERS, "web": ""}.items():
@@ -109,7 +112,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "Which policy, or cluster (plants, web): 3\n",
         "'3' is none of these: give one, or a part of",
         "'th' is 2 of these: give one, or",
-        "'soon' is no end: give one such as 2h, 18:00",
+        "'soon' is no end: give one such as 2h (at most 366",
         "'3h': answer `open` or `closed`",
         "Open or closed [open]: ",
         "a reason is needed",
@@ -117,7 +120,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "Write this to windows/plants.yaml: y, n, or c to commit it as well [n]: y\n",
         "windows/plants.yaml: written\n",
         "\n  git add -- windows/plants.yaml\n",
-        "\n  git commit -m 'fix it' -- windows/plants.yaml\n  git push\n",
+        "\n  git commit -m 'fix it' -- windows/plants.yaml\n",
     ):
         assert said in shown, shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -134,7 +137,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     # What keeps closed what is to be opened is said before it is written.
     assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
     _, shown = at_terminal(["override", "web"], "\n", "1h\n", "fix\n", "n\n")
-    question = "Open for how long, or until when (18:00, Mon 06:00 Europe/Berlin) [2h]: 1h\n"
+    question = "Open for how long, or until when (18:00, 20:00 for 2h, Europe/Berlin) [2h]: 1h\n"
     assert question in shown
     assert re.search(r"open until .*, in 1 h: fix\n", shown)
     assert "by the override (r), which wins until it ends\nWrite" in re.sub(r"\n {4}", " ", shown)
@@ -154,6 +157,40 @@ def test_what_was_given_is_asked_no_more(repository: Path) -> None:
         "s on site-0999",
     ):
         assert said in shown, shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["web", "--cluster", "berlin"], "cluster 'berlin' not found"),
+        (["plants", "--cluster", "nort"], "did you mean 'north'?"),
+        (["web", "--until", "2025-11-01"], "'2025-11-01' is over"),
+        (["web", "--from", "soon"], "'soon' is no beginning"),
+        (["web", "--name", "fix"], "override 'fix' already exists on all clusters"),
+        (["odd"], "spec.timeZone"),
+    ],
+)
+def test_what_is_given_is_refused_before_anything_is_asked(
+    arguments: list[str], said: str, repository: Path
+) -> None:
+    file = repository / "windows/web.yaml"
+    fix = "  overrides: {fix: {state: Open, ends: 2098-01-01, reason: r}}\n"
+    file.write_text(file.read_text() + fix)
+    odd = POLICY.replace("NAME", "odd").replace("Berlin", "Nowhere")
+    (repository / "windows/odd.yaml").write_text(odd)
+    code, shown = at_terminal(["override", *arguments])
+    assert (code, said in shown.replace("\n  ", " ")) == (1, True), shown
+
+
+def test_when_it_begins_is_said_with_its_end(repository: Path) -> None:
+    """In the same answer; never twice, and never by what is an end alone."""
+    answers = ("open soon for 2h\n", "\n", "from 2098-01-01 20:00 for 2h\n", "fix\n", "y\n")
+    code, shown = at_terminal(["override", "web"], *answers)
+    assert (code, "'soon' is no beginning" in shown) == (0, True), shown
+    written = (repository / "windows/web.yaml").read_text()
+    assert re.search(r'starts: "?2098-01-01T20:00.*\n +ends: "?2098-01-01T22:00', written), written
+    _, shown = at_terminal(["override", "web", "--from", "20:00"], "open 21:00 for 2h\n", "\x03")
+    assert "'21:00 for 2h' is no end" in shown
 
 
 @pytest.mark.parametrize(
@@ -200,12 +237,19 @@ def test_all_that_is_said_alone(repository: Path) -> None:
     assert "windows/web.yaml has uncommitted changes" in shown
     for name in ("user.name", "user.email"):
         subprocess.run(("git", "config", name, "ada@example.com"), cwd=repository, check=True)
+    # Nor is what cannot be done offered, once all is answered.
+    code, shown = at_terminal(["override", "web", "--name", "more"], "\n", "1h\n", "fix\n", "c\n")
+    assert (code, "Write this to windows/web.yaml: y or n [n]: c\n" in shown) == (2, True), shown
+    assert "not to be committed here: windows/web.yaml has uncommitted changes" in shown
     answers = ("\n", "closed\n", "1h\n", "Line 3\n", "c\n")
     code, shown = at_terminal(["override", "plants"], *answers)
     assert (code, "windows/plants.yaml: committed as " in shown) == (0, True), shown
     log = subprocess.check_output(("git", "log", "-1", "--stat", "--format=%s"), cwd=repository)
     assert re.match(rb"Line 3\n\n windows/plants.yaml \|", log)
     assert "in no cluster yet: push (no remote)\n  git remote add origin URL\n" in shown
+    ending = ["override", "plants", "--end", "--commit", "--cluster", "north"]
+    _, shown = at_terminal(ending, "n\n")
+    assert ": y to write and commit it, or n [n]: " in shown
     code, shown = at_terminal([])
     assert code == 0
     said = (
@@ -296,6 +340,10 @@ NOW = datetime(2026, 11, 30, 10, 20, 30, tzinfo=BERLIN)
         (NOW, "tomorrow 06:00", "2026-12-01T06:00+01:00"),
         (NOW, "today 24:00", "2026-12-01T00:00+01:00"),
         (NOW, "2026-12-24", "2026-12-25T00:00+01:00"),
+        (NOW, "2026-12-24 18:00", "2026-12-24T18:00+01:00"),
+        # As the output writes it, also in a repeated hour.
+        (NOW, "Mon 2026-12-07 06:00", "2026-12-07T06:00+01:00"),
+        (NOW, "Sun 2027-10-31 02:30 +01:00", "2027-10-31T02:30+01:00"),
         # Clocks go from 03:00 back to 02:00.
         (datetime(2027, 10, 30, 12, tzinfo=BERLIN), "tomorrow 02:30", "2027-10-31T02:30+02:00"),
         (datetime(2027, 10, 31, 2, 40, tzinfo=BERLIN), "02:30", "2027-10-31T02:30+01:00"),
@@ -305,6 +353,22 @@ def test_until_when_in_the_words_of_a_person(now: datetime, words: str, ends: st
     found = overrides.moment(words, now, BERLIN)
     assert found.astimezone(BERLIN).isoformat(timespec="minutes") == ends
     assert found - now > timedelta()
+
+
+@pytest.mark.parametrize("words", ["Tue 2026-12-07 06:00", "friday", "tomorrow", "400d"])
+def test_no_other_day_is_taken_for_an_end(words: str) -> None:
+    """Of a date the weekday is another one, and nobody knows whether an end holds on a day."""
+    with pytest.raises(RefusedError):
+        overrides.moment(words, NOW, BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [("tomorrow", "2026-12-01"), ("Friday", "2026-12-04"), ("mon", "2026-12-07")],
+)
+def test_a_day_in_words_begins_when_it_does(words: str, begins: str) -> None:
+    found = overrides.moment(words, NOW, BERLIN, Role.BEGIN)
+    assert found.astimezone(BERLIN).isoformat(timespec="minutes") == f"{begins}T00:00+01:00"
 
 
 def test_what_is_open_may_open_next_of_all() -> None:
