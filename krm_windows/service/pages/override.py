@@ -69,13 +69,19 @@ def show_override_form(
     call: OverrideCluster,
     state: Annotated[str, Query()] = "open",
     like: Annotated[str, Query()] = "",
+    begins: Annotated[str, Query()] = "",
 ) -> Response:
-    """Show the form, for those of a group where a cluster of it is given by `like`."""
+    """Show the form, for those of a group where a cluster of it is given by `like`.
+
+    It `begins` now, or at a moment such as `2026-11-26T17:00`.
+    """
     # Where nobody has to sign in, it is not known who asks.
     is_known = call.caller != call.service.access.ways.anonymous
     by = call.caller.person.name if is_known else ""
     today = Today(call.windows.now()).on(overrides.zone_of_ends(call.stored().config, call.cluster))
-    first = {"state": state, "when": "now", "from": today.isoformat(), "requestedBy": by}
+    day, is_later, time = begins.partition("T")
+    first = {"state": state, "when": "at" if is_later else "now", "requestedBy": by}
+    first |= {"from": day or today.isoformat(), "from-time": time}
     where = scope.offered(call, like)
     return _page(call, Form({**dict.fromkeys(FIELDS, ""), **first}, where=where))
 

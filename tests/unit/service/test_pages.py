@@ -605,6 +605,16 @@ def test_an_override_is_planned_and_its_end_changed_on_two_clusters_at_once(
         assert list(cluster["overrides"]) == ["open-20261123-1000"]
 
 
+def test_what_is_open_is_kept_open_from_when_it_closes(serve: Serve) -> None:
+    client = serve(at=datetime(2026, 11, 26, 9, tzinfo=UTC))
+    for cluster in ("", "?cluster=north"):
+        [link] = {each for each in get(client, f"{PAGE}{cluster}").links if "state=open" in each}
+        form = get(client, link)
+        sent = {**form.fields, "for": "1h", "reason": "Why"}
+        shown = send(client, f"{PAGE}/override/preview", sent).text
+        assert "opens Thu 2026-11-26 17:00 to Thu 2026-11-26 18:00" in shown
+
+
 def test_noon_of_the_next_day_is_counted_from_when_it_begins(serve: Serve, git: Git) -> None:
     client = serve(at=datetime(2026, 11, 23, 9, tzinfo=UTC))
     noon = {**SOUTH, "for": "noon"}
