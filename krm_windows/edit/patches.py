@@ -63,7 +63,8 @@ def rules_on(config: KubeObject, field: str, cluster: str | None) -> dict[str, V
 def patched(config: KubeObject, patch: Value) -> KubeObject:
     """Return a policy with a merge patch (RFC 7386) applied to the whole object.
 
-    Raises InputError for what is no patch of an object, and where the object would be another.
+    A map of a cluster that the patch empties is left out: there it would change nothing. Raises
+    InputError for what is no patch of an object, and where the object would be another.
     """
     changed = config.as_read()
     changed.set(merge(config.get(), _object(patch)))
@@ -73,6 +74,10 @@ def patched(config: KubeObject, patch: Value) -> KubeObject:
             "a patch must not change apiVersion, kind, name or namespace (to rename a policy, "
             "edit its file and add `formerNames`)"
         )
+    clusters, was = clusters_of(changed), clusters_of(config)
+    kept = {name: _filled(entry, was.get(name)) for name, entry in clusters.items()}
+    if kept != clusters:
+        changed.set(kept, "spec", "clusters")
     return changed
 
 
@@ -113,7 +118,7 @@ def _entry(cluster: str, own: Value, patch: Value, spec: Value) -> Value:
     # Two patches do not always make one: see `compose`.
     at_once = merge(spec, entry)
     in_turn = merge(merge(spec, own), patch)
-    if _filled(at_once) != _filled(in_turn):
+    if _filled(at_once, at_once) != _filled(in_turn, in_turn):
         raise InputError(
             f"the change cannot be written as an entry of cluster {cluster!r}: write that entry "
             "with a patch of the whole object"
@@ -152,14 +157,13 @@ def _identity(policy: KubeObject) -> tuple[str, ...]:
     )
 
 
-def _filled(value: Value) -> Value:
-    """Return a value without maps that hold nothing: a policy means the same without them."""
-    if not isinstance(value, dict):
+def _filled(value: Value, was: Value) -> Value:
+    """Return a value without maps that hold nothing and were there before, whatever they held.
+
+    A policy means the same without them.
+    """
+    if not (isinstance(value, dict) and isinstance(was, dict)):
         return value
-    filled: dict[str, Value] = {}
-    for name, part in value.items():
-        # From within: a map of empty maps is empty, too.
-        kept = _filled(part)
-        if kept != {}:
-            filled[name] = kept
-    return filled
+    # From within: a map of empty maps is empty, too.
+    kept = {name: _filled(part, was.get(name)) for name, part in value.items()}
+    return {name: part for name, part in kept.items() if part != {} or name not in was}

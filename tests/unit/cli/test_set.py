@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from committed import put_under_git
 
-from krm_windows.cli import main
+from krm_windows.cli import inputs, main
 from krm_windows.system.directories import Directory
 
 POLICY = """\
@@ -113,6 +113,19 @@ def test_a_line_that_gets_a_map_becomes_lines(patch: str, written: str, policy: 
     policy.write_text(text)
     assert main(["set", str(policy), "--cluster", "north", "--patch", patch]) == 0
     assert written in policy.read_text()
+
+
+@pytest.mark.parametrize("rule", ["null", '{"opens": null}'])
+def test_what_a_patch_empties_of_a_cluster_is_dropped(
+    rule: str, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patch = '{"spec": {"clusters": {"%s": {"windows": {"week": %s}}}}}'
+    assert main(["set", str(policy), "--patch", patch % ("south", rule)]) == 0
+    assert inputs.policy(str(policy)).get("spec", "clusters") == {"north": {}, "south": {}}
+    # What was never there was meant otherwise.
+    capsys.readouterr()
+    assert main(["set", str(policy), "--patch", patch % ("north", rule)]) == 1
+    assert "cluster-empty-map" in capsys.readouterr().err
 
 
 def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
