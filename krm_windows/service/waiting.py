@@ -93,7 +93,6 @@ class Waiting:
         self._history = lru_cache(_TIPS)(lambda tip: tuple(branch.first_parents(tip, MOST_COMMITS)))
         self._answer = lru_cache(_ANSWERS)(self._look)
         self._is_own = lru_cache(MOST_COMMITS)(self._changes_only)
-        self._is_policies = lru_cache(MOST_COMMITS)(self._holds_policies_alone)
         self._lock = threading.Lock()
 
     def since(self, decision: Decision, tip: str, own: tuple[str, ...]) -> Waits:
@@ -164,13 +163,13 @@ class Waiting:
 
     def _changes_only(self, commit: Commit, own: tuple[str, ...]) -> bool:
         found = (
-            f"{path}/".startswith(own) or all(map(self._is_policies, filter(None, versions)))
+            f"{path}/".startswith(own) or all(map(self._has_policies_alone, filter(None, versions)))
             for path, *versions in self._branch.steps(commit)[0]
         )
         # Of a large commit, the first other path says it; one that changes nothing has none.
         return next(found, False) and all(found)
 
-    def _holds_policies_alone(self, file: Node) -> bool:
+    def _has_policies_alone(self, file: Node) -> bool:
         try:
             content = self._branch.objects.content(file.name, most=policies.MOST)
         except WorkspaceError:
