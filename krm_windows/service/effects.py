@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
-from itertools import chain
 from typing import NamedTuple, TypeAlias, cast
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import ListedOverride
 from krm_windows.krm import InputError, Value
+from krm_windows.plurals import clusters
 from krm_windows.policy.model import Override
 from krm_windows.preview.changed_rules import differences, unmoved
 from krm_windows.preview.difference import ChangedPeriod, Difference
@@ -233,9 +233,15 @@ def _events(groups: Sequence[_Group], at: datetime) -> dict[OverrideEvent, list[
 
 
 def _why(groups: Sequence[_Group], at: datetime) -> str:
-    """Say why a change moved no hours."""
-    said = (unmoved(old.timetable, new.timetable, at) for _, old, new in groups)
-    return "; ".join(sorted(set(chain.from_iterable(said))))
+    """Say why a change moved no hours, and of which clusters where it is not the same of all."""
+    said: dict[str, list[str]] = {}
+    for names, old, new in groups:
+        why = "; ".join(sorted(unmoved(old.timetable, new.timetable, at)))
+        said.setdefault(why, []).extend(names)
+    # Those that the change leaves as they are.
+    said.pop("", None)
+    apart = [f"{clusters(names)}: {why}" for why, names in said.items()]
+    return "; ".join(apart if len(said) > 1 else said)
 
 
 def _compared(groups: Sequence[_Group], at: datetime, fields: str) -> Effect:

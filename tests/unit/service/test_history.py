@@ -193,6 +193,22 @@ def test_an_override_says_when_it_was_ended_on_one_cluster_after_another(
     assert f", {south}south, {north}north" in " ".join(listed(serve()).items)
 
 
+def test_what_moves_no_hour_for_two_reasons_is_said_of_each_cluster(
+    repository: Path, commit: Callable[..., str], serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+        monkeypatch.setenv(name, "2026-11-20T06:00Z")
+    text = (repository / "clusters/week.yaml").read_text()
+    zones = text.replace("    south:\n", "    south:\n      timeZone: America/Chicago\n")
+    override = OVERRIDE.replace("-21T10", "-24T18").replace("-21T11", "-24T19")
+    for each in (zones, zones.replace(END, override + END)):
+        commit({"clusters/week.yaml": each})
+    assert (
+        "No hours moved: north: already open then (Tue 2026-11-24 19:00), by the window week; "
+        "south: already open then (Tue 2026-11-24 12:00), by the window week"
+    ) in " ".join(listed(serve()).items)
+
+
 def test_the_history_of_all_policies_is_one_list(
     changed: list[str],
     git: Git,
