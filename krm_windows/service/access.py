@@ -7,6 +7,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
@@ -345,11 +346,10 @@ def digest(token: str) -> str:
 
 def _is_from(host: str, proxy: Proxy) -> bool:
     # A socket of this machine has no address.
-    try:
+    with suppress(ValueError):
         address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return any(address in network for network in proxy.networks)
+        return any(address in network for network in proxy.networks)
+    return False
 
 
 def clean(text: str) -> str:

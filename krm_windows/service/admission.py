@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Security
-from fastapi.dependencies.models import Dependant
+from fastapi import Depends, Security, params
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -278,12 +278,13 @@ def _take(rate: Rate, key: str) -> None:
             HTTPStatus.TOO_MANY_REQUESTS,
             "too many requests: try again later",
             headers={"Retry-After": str(int(wait) + 1)},
-        ) from None
+        )
 
 
 def _check_query(request: Request) -> None:
     """Refuse a parameter that is given twice, or that nobody reads: it is a typing error."""
-    known = _names(request.scope["route"].dependant)
+    read = get_flat_params(request.scope["route"].dependant)
+    known = {each.alias for each in read if isinstance(each.field_info, params.Query)}
     names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
         if name not in known:
@@ -293,9 +294,3 @@ def _check_query(request: Request) -> None:
             )
         if names.count(name) > 1:
             raise bad_request(f"{name} is given twice")
-
-
-def _names(dependant: Dependant) -> set[str]:
-    """Return the names that a query may have."""
-    own = {str(field.alias) for field in dependant.query_params}
-    return own.union(*map(_names, dependant.dependencies))

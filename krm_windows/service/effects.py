@@ -187,7 +187,7 @@ class Effects:
             return None
         parsed: policies.Parsed = "it is too large"
         if found.size <= policies.MOST:
-            parsed = policies.parse(self._branch.contents([found.blob], found.size)[found.blob])
+            parsed = policies.parse(self._branch.objects.content(found.blob, most=found.size))
         if isinstance(parsed, str):
             raise Problem(HTTPStatus.CONFLICT, parsed)
         for *key, config in parsed:

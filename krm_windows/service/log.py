@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
@@ -49,6 +50,5 @@ class Log:
         # What is not known is left out: `null` would say that there is none.
         found = {name: part for name, part in parts.items() if part is not None}
         # RFC 3339, in UTC, to the millisecond.
-        now = time.time()
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-        self.write({"time": f"{stamp}.{int(now % 1 * 1000):03d}Z", "event": event, **found})
+        now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+        self.write({"time": now.replace("+00:00", "Z"), "event": event, **found})

@@ -136,7 +136,7 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
     for file in files:
         found = known.get(file.blob)
         if found is None:
-            found = parse(branch.contents([file.blob], file.size)[file.blob])
+            found = parse(branch.objects.content(file.blob, most=file.size))
         parsed[file.blob] = found
         # It is listed, so that somebody sees it; the other files are served.
         if isinstance(found, str):

@@ -130,7 +130,7 @@ class Renderer:
     def _beginning(self, file: File) -> bytes:
         """Return the first two lines of a kustomization: one may have the patches of a fleet."""
         if file.blob not in self._lines:
-            content = self._branch.contents([file.blob], file.size)[file.blob]
+            content = self._branch.objects.content(file.blob, most=file.size)
             self._lines[file.blob] = b"\n".join(content.split(b"\n", 2)[:2])
         return self._lines[file.blob]
 

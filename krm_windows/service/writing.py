@@ -311,7 +311,7 @@ class Writer:
             found = branch.file(snapshot.commit, path)
             if found is None:
                 continue
-            content = branch.contents([found.blob], found.size)[found.blob]
+            content = branch.objects.content(found.blob, most=found.size)
             # Wherever it does.
             if name.encode() in content:
                 raise Problem(
