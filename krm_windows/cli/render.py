@@ -9,7 +9,7 @@ from pathlib import Path
 
 from krm_windows import escape, render
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report
+from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, policies, report
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.exit_codes import ExitCode
@@ -59,12 +59,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         )
     if arguments.diff and not arguments.check:
         raise UsageError("--diff needs --check")
-    policies = {path: inputs.policy(path) for path in arguments.policies}
+    arguments.policies = list(map(policies.file, arguments.policies))
+    configs = {path: inputs.policy(path) for path in arguments.policies}
     found = _Findings()
     diffs: dict[str, str] = {}
     changes: list[Changes] = []
     with ExitStack() as stack:
-        for outcome in found.of(_outcomes(arguments, policies, strict=arguments.strict)):
+        for outcome in found.of(_outcomes(arguments, configs, strict=arguments.strict)):
             # Nothing is written where one runs `--check`, as `gofmt -l` does it.
             if arguments.check:
                 diffs |= outcome.stale()
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             if not changes:
                 stack.enter_context(Directory.named(arguments.output_dir).alone())
             changes.append(outcome.write())
-    results = report.located(found.results(), policies, arguments.resources)
+    results = report.located(found.results(), configs, arguments.resources)
     code = report.show(results, strict=arguments.strict)
     if arguments.diff:
         output.show("".join(diffs.values()))
@@ -93,27 +94,27 @@ def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, byte
 
     By path, None for one that it removes; those of a cluster with an error stay as they are.
     """
-    policies = {path: inputs.policy(path) for path in arguments.policies}
+    configs = {path: inputs.policy(path) for path in arguments.policies}
     found = _Findings()
     edits: dict[str, bytes | None] = {}
-    for outcome in found.of(_outcomes(arguments, policies, strict=False)):
+    for outcome in found.of(_outcomes(arguments, configs, strict=False)):
         edits |= outcome.edits()
-    return report.located(found.results(), policies, arguments.resources), edits
+    return report.located(found.results(), configs, arguments.resources), edits
 
 
 def _outcomes(
-    arguments: argparse.Namespace, policies: Mapping[str, KubeObject], *, strict: bool
+    arguments: argparse.Namespace, configs: Mapping[str, KubeObject], *, strict: bool
 ) -> Iterable[ClusterOutcome]:
     """Yield what becomes of each part of the output."""
     # A fleet has its own form of output: a base and overlays for each cluster.
     if arguments.all_clusters:
-        return fleet.outcomes(arguments, policies, strict=strict)
+        return fleet.outcomes(arguments, configs, strict=strict)
     if len(arguments.policies) != 1:
         raise UsageError(
             f"takes one POLICY for one cluster, got {len(arguments.policies)}; for more, use "
             "--all-clusters"
         )
-    (config,) = policies.values()
+    (config,) = configs.values()
     results, folder, files = _rendered(arguments, config)
     if folder is None or fails(results, strict=strict):
         return [ClusterOutcome("", results)]

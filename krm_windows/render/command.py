@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "policies",
         metavar="POLICY",
         nargs="+",
-        help="the file of a WindowPolicy, or - for standard input",
+        help="the file of a WindowPolicy, its name in this repository, or - for standard input",
     )
     parser.add_argument(
         "--cluster",

@@ -282,6 +282,7 @@ def test_all_that_is_said_alone(repository: Path) -> None:
         (["explain", "web"], 0, "flux-system/web"),
         (["calendar", "web", "plants"], 0, "flux-system/plants"),
         (["check", "web"], 0, "flux-system/web"),
+        (["render", "web", "--output-dir", "out"], 0, "files written"),
         (["status", "plnts"], 1, "did you mean plants?"),
         (["state", "web.yaml"], 1, "did you mean windows/web.yaml?"),
         (["state", "/proc/x"], 1, "there are flux-system/plants (windows/plants.yaml), flux-"),
