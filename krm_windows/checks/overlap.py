@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Target
+from krm_windows.inventory import about
+from krm_windows.krm import KubeObject
+from krm_windows.plan.given import Given
 from krm_windows.plan.targets import address
 from krm_windows.plurals import some
 from krm_windows.results import Result
@@ -18,6 +21,10 @@ from krm_windows.schedule.timeline import Followed
 
 # So many targets are named before "and 12 targets more".
 _FEW = 3
+_UNCLEAR = (
+    "not both say which cluster they are for: if it is the same, remove it from one of them; "
+    "otherwise name the cluster in each policy (`clusters: {NAME: {}}`) and render with --cluster"
+)
 
 
 class Claim(NamedTuple):
@@ -90,34 +97,37 @@ def disputed(own: Claim, other: Claim) -> Iterator[Conflict]:
             yield Conflict(shared, path, words, must)
 
 
-def conflicts(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
-    """Yield where a policy is at odds with others of its cluster."""
-    for other in others:
-        for conflict in disputed(own, other):
-            yield _result(rules.TWO_POLICIES, own, other, conflict)
+def conflicts(own: Claim, others: Iterable[Claim], unclear: Rule | None = None) -> Iterator[Result]:
+    """Yield where a policy is at odds with others of its cluster.
 
-
-def doubt(own: Claim, others: Iterable[Claim], rule: Rule) -> Iterator[Result]:
-    """Yield where a policy is at odds with others that may be for another cluster."""
-    # Whether both are for one cluster only a person knows.
-    must = (
-        "not both say which cluster they are for: if it is the same, remove it from one of them; "
-        "otherwise name the cluster in each policy (`clusters: {NAME: {}}`) and render with "
-        "--cluster"
-    )
-    for other in others:
-        for conflict in disputed(own, other):
-            yield _result(rule, own, other, conflict._replace(must=must))
-
-
-def _result(rule: Rule, own: Claim, other: Claim, conflict: Conflict) -> Result:
-    # `matchLabels` may select hundreds.
-    shared = conflict.targets
-    verb = "is" if len(shared) == 1 else "are"
+    By the rule `unclear` if they may be for another, which only a person knows.
+    """
     on = f" on {own.cluster}" if own.cluster else ""
-    file = f" ({other.file})" if other.file else ""
-    message = (
-        f"{some(list(map(str, shared)), _FEW)} {verb} also {conflict.words} the policy "
-        f"{other.policy}{on}{file}; {conflict.must}"
-    )
-    return rule.result(message, path=conflict.path)
+    for other in others:
+        file = f" ({other.file})" if other.file else ""
+        for shared, path, words, must in disputed(own, other):
+            verb = "is" if len(shared) == 1 else "are"
+            # `matchLabels` may select hundreds.
+            message = (
+                f"{some(list(map(str, shared)), _FEW)} {verb} also {words} the policy "
+                f"{other.policy}{on}{file}; {_UNCLEAR if unclear else must}"
+            )
+            yield (unclear or rules.TWO_POLICIES).result(message, path=path)
+
+
+def given(own: Given, others: Iterable[Given], items: list[KubeObject]) -> list[Result]:
+    """Return where a policy is at odds with others, with each on the first cluster where it is.
+
+    Among the `items` their targets may be. A policy that names no cluster may be for any.
+    """
+    results: list[Result] = []
+    for other in others:
+        mine, theirs = own.loaded.clusters, other.loaded.clusters
+        unclear = None if mine and theirs else rules.TWO_POLICIES_UNCLEAR
+        for cluster in mine or theirs or [None]:
+            held, there = own.timetable(cluster, items), other.timetable(cluster, items)
+            found = held and there and list(conflicts(Claim.of(held), [Claim.of(there)], unclear))
+            if found:
+                results += about(own.config, found)
+                break
+    return results

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from krm_windows import rules
+from krm_windows.checks import overlap
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.report import Report, on_unreadable
@@ -26,6 +27,7 @@ from krm_windows.edit.patches import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plan.given import Given
 from krm_windows.preview.versions import Choice
 from krm_windows.results import File, Place, fails
 
@@ -112,12 +114,19 @@ def _found(arguments: argparse.Namespace) -> list[Report]:
             found.append(_unreadable(error, path, scope))
     items = cluster_resources.read(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
+    others: list[Given] = []
     for path, config in configs.items():
         # A program gets it as a finding.
         if arguments.output == "text":
             check_cluster(config, arguments.cluster)
+        own = Given.of(config)
+        # Said once, in the first report.
+        overlaps = overlap.given(own, others, items)
+        others.append(own)
         for each in audit.reports(config, lambda _: items, choice, scope):
-            results = report.located(each.results, {path: config}, arguments.resources)
+            results = [*each.results, *overlaps]
+            overlaps = []
+            results = report.located(results, {path: config}, arguments.resources)
             found.append(replace(each, results=tuple(results)))
     return found
 

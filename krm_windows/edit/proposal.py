@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import chain, product
 
 from krm_windows import escape
+from krm_windows.checks import overlap
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
 from krm_windows.fleet import audit
@@ -13,6 +14,7 @@ from krm_windows.gate.timetable import Decision
 from krm_windows.inventory import Resources, no_resources
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
+from krm_windows.plan.given import Given
 from krm_windows.preview import changed_rules, changes, sentences
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference
@@ -105,7 +107,7 @@ class Proposal:
         for report in self.reports:
             found.extend(report.results)
         # What is said of the old policy alone is over with it.
-        if self.turns:
+        if self.turns or not self.old.source:
             found.extend(self.compiled)
         # The audit compiles the new policy as well, and finds the same of it.
         return sort(once(found))
@@ -201,10 +203,8 @@ def _key(result: Result) -> tuple[str, ...]:
     return result.rule, result.path, result.message
 
 
-def introduce(new: KubeObject, at: datetime) -> Proposal:
-    """Audit a policy that is new, from the day of the instant `at` on: there is nothing before."""
+def introduce(new: KubeObject, at: datetime, others: Iterable[Given]) -> Proposal:
+    """Audit a policy that is new beside others, from the day of the instant `at` on."""
     reports = audit.reports(new, no_resources, Choice(every=True), Scope(Today(at)))
-    found: list[Result] = []
-    for report in reports:
-        found.extend(report.results)
+    found = overlap.given(Given.of(new), others, [])
     return Proposal(KubeObject.parse(b""), new, tuple(reports), tuple(found), ())

@@ -148,19 +148,15 @@ class ExistingOutput:
             )
             if not (is_one or is_unclear) or not any(overlap.disputed(own, rendered)):
                 continue
-            # Only now, as to read the files of policies takes a while.
-            other = self.current(rendered)
-            if is_one:
-                results += overlap.conflicts(own, [other])
-                continue
-            rule = rules.TWO_POLICIES_UNCLEAR
+            unclear = None if is_one else rules.TWO_POLICIES_UNCLEAR
             # What is side by side in a repository Flux applies with whatever leads to the directory
             # above. Refused, it takes a word of the user; let through, the target is open only
             # where both are. For a cluster that is named there may be a directory beside those of
             # others.
-            if self.repository and own.cluster == other.cluster:
-                rule = rules.TWO_POLICIES
-            results += overlap.doubt(own, [other], rule)
+            if unclear and self.repository and own.cluster == rendered.cluster:
+                unclear = rules.TWO_POLICIES
+            # Only now, as to read the files of policies takes a while.
+            results += overlap.conflicts(own, [self.current(rendered)], unclear)
         return results
 
     @cached_property

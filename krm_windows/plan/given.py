@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from krm_windows import inventory, rules
+from krm_windows import inventory
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import file_of
 from krm_windows.krm import KubeObject
-from krm_windows.plan.compile import compile_policy, kinds
+from krm_windows.plan.compile import compile_timetable, kinds
 from krm_windows.policy.load import Loaded, load
 from krm_windows.results import fails, named
 from krm_windows.schedule.timetable import Timetable
@@ -51,10 +51,9 @@ class Given(NamedTuple):
         if policy is None or fails(found):
             return None
         # Names are known without objects; by labels a policy claims what is at hand.
-        plan, results = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
-        if not items and any(result.rule == rules.TARGET_UNMATCHED.id for result in results):
+        if not items and any(each.match_labels for each in policy.spec.targets):
             return None
-        return plan.timetable
+        return compile_timetable(policy, cluster, inventory.take(items, kinds(policy)))[0]
 
 
 def gated(

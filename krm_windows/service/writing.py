@@ -161,7 +161,8 @@ class Writer:
         """Say what would come of a policy that is not there, and in which file it would be."""
         with _understood():
             permissions.check(order.caller, None, new)
-            return self._new_file(snapshot, place), introduce(new, self._windows.now())
+            file = self._new_file(snapshot, place)
+            return file, introduce(new, self._windows.now(), self._others())
 
     def change(self, place: Place, change: Change, order: Order) -> WriteOutcome:
         """Change a policy that is there."""
@@ -372,8 +373,11 @@ class Writer:
 
     def _gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
         """Yield what the policies of the branch gate in a cluster, but for those of some names."""
-        policies = (Given.of(each.config.as_read()) for each in self._windows.snapshot.every())
-        return gated(policies, cluster, [], but)
+        return gated(self._others(), cluster, [], but)
+
+    def _others(self) -> Iterator[Given]:
+        """Yield the policies of the branch."""
+        return (Given.of(each.config.as_read()) for each in self._windows.snapshot.every())
 
     def _new_file(self, snapshot: Snapshot, place: Place) -> str:
         # As kubectl does: what names no namespace goes to `default`.

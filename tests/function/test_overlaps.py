@@ -59,6 +59,29 @@ def test_clusters_are_judged_one_by_one(render: Render) -> None:
     assert Path("tree/clusters/south").exists()
 
 
+@pytest.mark.usefixtures("render")
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (BOTH, ONLY % "north", "also gated by the policy flux-system/a on north; remove"),
+        (SOUTH_ELSE, BOTH, "also gated by the policy flux-system/a on north; remove"),
+        (ONLY % "north", ONLY % "south", ""),
+        ("", "", "also gated by the policy flux-system/a; not both say which cluster"),
+        (BOTH, "", "also gated by the policy flux-system/a on north; not both say which"),
+        ("", BOTH, "also gated by the policy flux-system/a on north; not both say which"),
+    ],
+)
+def test_policies_are_judged_together_when_they_are_checked(
+    first: str, second: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = [policy("a", more=first), policy("b", more=second)]
+    for more in ([], ["--all-clusters"]):
+        assert main(["check", *both, *more]) == said.endswith("remove")
+        found = " ".join(capsys.readouterr().out.split())
+        assert found.count("two-policies") == bool(said)
+        assert said in found
+
+
 def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(render: Render) -> None:
     """By another run, into another tree: the name of the cluster says that it is one."""
     assert render("some/tree", policy("a", more=BOTH), "--all-clusters") == "0 "

@@ -121,6 +121,7 @@ def test_a_wrong_change_is_refused_with_its_findings(client: Client, git: Git) -
 def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) -> None:
     policy = read(client).json()
     policy["metadata"]["name"] = "night"
+    policy["spec"]["targets"][0]["names"] = ["night"]
     done = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
     assert done.status == 201
     assert git("status", "--porcelain") == ""
@@ -131,6 +132,25 @@ def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) ->
     for file, status in (("night.yaml", 400), ("flux-system-other.yaml", 201)):
         path = f"/policies/flux-system/other?file={file}"
         assert client.ask("PUT", path, policy, if_none_match="*").status == status
+
+
+def test_a_new_policy_gates_nothing_that_another_gates(client: Client) -> None:
+    new = read(client).json()
+    new["metadata"]["name"] = "new"
+    path = "/policies/flux-system/new"
+    for clusters, status, rules in (
+        ({"north": {}}, 422, ["two-policies"]),
+        ({"east": {}}, 201, []),
+        (None, 201, ["two-policies-unclear"]),
+    ):
+        new["spec"]["clusters"] = clusters
+        asked = client.ask("POST", f"{path}/preview", new).json()
+        done = client.ask("PUT", path, new, if_none_match="*")
+        for answer in (asked, done.json()):
+            assert [each["rule"] for each in answer["findings"]] == rules
+        assert (done.status, asked["writable"]) == (status, status == 201)
+        if status == 201:
+            assert client.ask("DELETE", path, if_match=done.tag).status == 200
 
 
 def test_why_a_change_moves_no_hour_yet_is_said(client: Client) -> None:
@@ -220,6 +240,7 @@ def test_a_file_that_a_kustomization_names_is_not_removed(
     """The next build would fail, and nobody would know why."""
     policy = read(client).json()
     policy["metadata"]["name"] = "night"
+    policy["spec"]["targets"][0]["names"] = ["night"]
     made = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
     commit({"kustomization.yaml": "transformers:\n- ./flux-system-night.yaml # windows\n"})
     client.windows.refresh()

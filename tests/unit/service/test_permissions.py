@@ -239,7 +239,8 @@ def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Git) -> None:
 
 
 def test_a_new_policy_takes_admin(serve: Serve, git: Git) -> None:
-    body, url = document("new"), "/policies/flux-system/new"
+    targets = [{"kind": "Kustomization", "names": ["new"]}]
+    body, url = document("new", targets=targets), "/policies/flux-system/new"
     for scopes, dry, status in (
         ((Scope.READ, Scope.WRITE, Scope.OVERRIDE), 403, 403),
         ((Scope.ADMIN,), 200, 201),

@@ -127,6 +127,7 @@ def test_a_commit_that_comes_while_a_change_is_checked_is_kept(  # noqa: PLR0913
         case _:
             body = policy.json()
             body["metadata"]["name"] = "other"
+            body["spec"]["targets"][0]["names"] = ["other"]
             done = client.ask("PUT", "/policies/flux-system/other", body, if_none_match="*")
     assert done.status == (409 if way == "create" else 412), done.body
     assert file.read_text().startswith(theirs)
