@@ -115,7 +115,7 @@ _WORDS = {
     rules.WINDOW_NEVER_OPENS.id: "It is never open: look at its days, and at freezes.",
     rules.WINDOW_ALWAYS_OPEN.id: "It never closes: each time lasts until the next begins.",
     rules.OUTSIDE_WINDOWS.id: "It must have windows, or be open outside of windows, not both.",
-    rules.NAME_SYNTAX.id: "Use small letters, digits and hyphens.",
+    rules.NAME_SYNTAX.id: "Use small letters, digits and hyphens, 63 at most.",
 }
 
 
