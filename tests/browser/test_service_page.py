@@ -643,6 +643,21 @@ def test_a_plant_is_opened_for_an_hour_with_the_keyboard(served: Served) -> None
     assert served.errors == []
 
 
+def test_from_the_end_of_an_override_one_comes_back_to_the_policy(served: Served) -> None:
+    served.open(f"{PAGE}/override?state=closed")
+    served.find('[name="for"][value="2h"]').click()
+    served.type("reason", "Audit")
+    served.press("Save")
+    served.follow(served.find('.overrides .active [value="End now"]'))
+    served.press("End now")
+    served.browser.back()
+    # Or to the form as it was left, where the browser has kept that.
+    served.browser.refresh()
+    assert served.find("h1").text.endswith("week")
+    assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .active")
+    assert served.errors == []
+
+
 @pytest.mark.usefixtures("no_scripts")
 def test_an_opening_that_cannot_win_leads_to_what_has_to_end(served: Served) -> None:
     three_plants(served)

@@ -4,6 +4,9 @@ const PAUSE = 500;
 
 document.getElementById("summary")?.focus();
 
+// No browser comes back to a page that was sent for: it comes back to the one before it.
+document.querySelectorAll("[data-back]").forEach(({ dataset }) => history.replaceState(null, "", dataset.back));
+
 function takeOver(form, answer) {
   for (const id of ["preview", "preview-status"]) {
     const here = document.getElementById(id), there = answer.getElementById(id);
