@@ -257,7 +257,7 @@ def test_the_clock_and_what_holds_outside_of_windows_are_set(client: Client, git
     ]
     assert send(client, target, {**wrong, "use": use}).fields["timeZone"] == "Europe/Berlin"
     assert count(git) == 1
-    early = {**form.fields, "closesEarly": "30m", "reason": "What has begun"}
+    early = {**form.fields, "closesEarly": "30 minutes", "reason": "What has begun"}
     assert send(client, target, early).status == 303
     assert policy(git)["closesEarly"] == "30m"
     form = get(client, target)
