@@ -149,6 +149,9 @@ CLUSTER_EMPTY_MAP = _error(
     "cluster-empty-map", "An empty map in a cluster's patch changes nothing."
 )
 CLUSTER_NULL = _error("cluster-null", "A cluster's patch is null, so it would have no windows.")
+CLUSTER_ADDED = _warning(
+    "cluster-added", "A change adds a cluster to those of a policy; the name may be mistyped."
+)
 CLUSTER_DROPPED = _warning(
     "cluster-dropped", "A cluster's windows are removed: no policy names it any more."
 )

@@ -5,16 +5,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, product
 
-from krm_windows import escape
+from krm_windows import escape, rules
 from krm_windows.checks import overlap
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
+from krm_windows.edit.patches import clusters_of
 from krm_windows.fleet import audit
 from krm_windows.gate.timetable import Decision
-from krm_windows.inventory import Resources, no_resources
+from krm_windows.inventory import Resources, no_resources, ref_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.plan.given import Given
+from krm_windows.policy.findings import Finding, closest
 from krm_windows.preview import changed_rules, changes, sentences
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference
@@ -182,11 +184,22 @@ def propose(
     differences = changed_rules.differences(both, at, view.period)
     for pair, (was, now), difference in zip(pairs, both, differences, strict=True):
         turns.append(Turn(was, now, pair.changes, difference, decide(was, at), decide(now, at)))
+    results += _added(old, new)
     proposal = Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
     if all(fails([each]) for each in proposal.found):
         return proposal
     before = audit.reports(old, resources, Choice(every=True), scope, without=alone)
     return replace(proposal, known=_said(before))
+
+
+def _added(old: KubeObject, new: KubeObject) -> Iterator[Result]:
+    """Yield a warning for each cluster that a change adds to those of a policy."""
+    known = clusters_of(old)
+    for name in clusters_of(new) if known else ():
+        if name not in known:
+            must, near = f"{name} is a new cluster", closest(name, known)
+            finding = Finding(rules.CLUSTER_ADDED, must, proposed=near)
+            yield finding.result(f"spec.clusters.{name}", ref_of(new), None)
 
 
 def _said(reports: Iterable[Report]) -> frozenset[tuple[str, ...]]:

@@ -68,11 +68,12 @@ def document(rule: Rule, name: str) -> str:
 # fires it. What only a repository shows is in test_repository_documents, and what only a tree of
 # many clusters does in test_fleet; what was rendered and is stale is in test_rendered.
 # When the table of days ends is a matter of the day: test_audit.
-# How the output is delivered is no part of a stream: test_new_cluster.
+# How the output is delivered is no part of a stream: test_new_cluster; a change, of test_set.
 ELSEWHERE = (
     rules.INTERNAL,
     rules.TOO_LARGE,
     rules.TABLE_ENDS,
+    rules.CLUSTER_ADDED,
     rules.CLUSTER_DROPPED,
     rules.WINDOWS_STALE,
     rules.WINDOWS_UNCHECKED,

@@ -1,6 +1,7 @@
 """`krm-windows set`, as a person or a service calls it."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,6 +127,20 @@ def test_what_a_patch_empties_of_a_cluster_is_dropped(
     capsys.readouterr()
     assert main(["set", str(policy), "--patch", patch % ("north", rule)]) == 1
     assert "cluster-empty-map" in capsys.readouterr().err
+
+
+def test_a_new_cluster_is_said_as_its_name_may_be_mistyped(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patch = ["--dry-run", "--patch", '{"spec": {"clusters": {"suoth": {}, "berlin": {}}}}']
+    assert main(["set", str(policy), *patch]) == 0
+    said = capsys.readouterr().err
+    assert 'suoth is a new cluster; did you mean "south"? (cluster-added)' in said
+    assert "berlin is a new cluster (cluster-added)" in said
+    # Where there was none, all are meant to be new.
+    policy.write_text(re.sub(r"  clusters:\n(    .*\n)+", "", POLICY))
+    assert main(["set", str(policy), *patch]) == 0
+    assert "cluster-added" not in capsys.readouterr().err
 
 
 def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
