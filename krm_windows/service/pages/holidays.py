@@ -74,22 +74,22 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     if not chosen:
         form.lacks(Lack("days", "Choose at least one day."))
 
-    def part(config: KubeObject, cluster: str | None) -> Value:
-        there = rules_on(config, "freezes", cluster)
-        new: dict[str, Value] = {}
-        for entry in chosen:
-            record: Value = dict(entries.record(entry))
-            # Chosen a second time, it is there already.
-            if record not in there.values():
-                year = str(entry.starts.year)
-                new[entries.name(entry.reason, year, {*there, *new})] = record
-        return {"freezes": new} if new else {}
-
     def change(config: KubeObject) -> KubeObject:
-        return where.applied(config, lambda cluster: part(config, cluster))
+        def part(cluster: str | None) -> Value:
+            there = rules_on(config, "freezes", cluster)
+            new: dict[str, Value] = {}
+            for entry in chosen:
+                record: Value = dict(entries.record(entry))
+                # Chosen a second time, it is there already.
+                if record not in there.values():
+                    name = entries.name(entry.reason, str(entry.starts.year), {*there, *new})
+                    new[name] = record
+            return {"freezes": new} if new else {}
 
-    reason = f"Freeze {', '.join(each.reason for each in chosen)}"
-    order = Order(call.caller, reason, if_match=entity_tag(call.stored()))
+        return where.applied(config, part)
+
+    names = ", ".join(each.reason for each in chosen)
+    order = Order(call.caller, f"Freeze {names}", if_match=entity_tag(call.stored()))
     return form.answer(call, change, order) or _page(call, form)
 
 
@@ -112,7 +112,8 @@ def _offered(call: Call, form: Form) -> list[DatedEntry]:
 def _page(call: Call, form: Form) -> Response:
     countries = public_holidays.countries()
     country = form.texts["country"]
-    config, places = call.stored().config, form.where.clusters or (None,)
+    config = call.stored().config
+    places = form.where.clusters or (None,)
     return form.page(
         call,
         "holidays.html",
