@@ -23,6 +23,7 @@ from krm_windows.preview.difference import Difference
 from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, PolicySource, once
 from krm_windows.results import Result, fails, sort
+from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
 
@@ -45,7 +46,8 @@ class View:
 class Turn:
     """What a change is on a cluster: the hours that it moves, and what holds before and after.
 
-    It `changes` the policy there, or leaves it as it is; `old` is the timetable before.
+    It `changes` the policy there, or leaves it as it is; `old` is the timetable before. Of an
+    override to come they are what holds when that `begins`, which is else None.
     """
 
     old: Timetable
@@ -54,6 +56,7 @@ class Turn:
     difference: Difference
     was: Decision
     now: Decision
+    begins: datetime | None
 
     @property
     def unmoved(self) -> Iterator[str]:
@@ -140,7 +143,7 @@ class Proposal:
     def spoken_turns(self) -> str:
         """What holds through the change on the clusters that it changes, and what else would."""
         return sentences.turns(
-            (turn.old, turn.timetable, turn.was, turn.now) for turn in self.changed
+            (turn.old, turn.timetable, turn.was, turn.now, turn.begins) for turn in self.changed
         )
 
     @property
@@ -183,13 +186,23 @@ def propose(
     both = [(pair.old.timetable, pair.new.timetable) for pair in pairs]
     differences = changed_rules.differences(both, at, view.period)
     for pair, (was, now), difference in zip(pairs, both, differences, strict=True):
-        turns.append(Turn(was, now, pair.changes, difference, decide(was, at), decide(now, at)))
+        begins = _begins(was, now, at)
+        held, holds = decide(was, begins or at), decide(now, begins or at)
+        turns.append(Turn(was, now, pair.changes, difference, held, holds, begins))
     results += _added(old, new)
     proposal = Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
     if all(fails([each]) for each in proposal.found):
         return proposal
     before = audit.reports(old, resources, Choice(every=True), scope, without=alone)
     return replace(proposal, known=_said(before))
+
+
+def _begins(was: Timetable, now: Timetable, at: datetime) -> datetime | None:
+    """Return when the first override begins that a change is about; None for at once."""
+    about = {*was.overrides} ^ {*now.overrides}
+    begins = [each.begins for each in about if isinstance(each.begins, datetime)]
+    first = min((wallclock.utc(each, now.zone) for each in begins), default=at)
+    return first if first > at else None
 
 
 def _added(old: KubeObject, new: KubeObject) -> Iterator[Result]:

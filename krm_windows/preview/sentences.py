@@ -37,17 +37,21 @@ def state(timetable: Timetable, decision: Decision, stage: str) -> str:
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"
 
 
-def turns(every: Iterable[tuple[Timetable, Timetable, Decision, Decision]]) -> str:
-    """Say what a change makes hold from now on, and what would have held without it.
+def turns(
+    every: Iterable[tuple[Timetable, Timetable, Decision, Decision, datetime | None]],
+) -> str:
+    """Say what a change makes hold from now on, or from an instant, and what would without it.
 
     Once for all clusters of which the same is said: each instant in the zone of the first.
     """
     groups: dict[tuple[str, str], dict[str, list[str]]] = {}
     gated: dict[str, list[str]] = {}
     zones: dict[datetime | None, ZoneInfo] = {}
-    for old, new, was, now in every:
+    for old, new, was, now, begins in every:
         # Another rule may decide the same: `stays open`.
         verb = "stays" if was.open is now.open else "becomes"
+        if begins:
+            verb = f"is, from {shown(begins, zones.setdefault(begins, new.zone))} on,"
         said, unsaid = (
             _brief(each, decision, zones.setdefault(decision.until, each.zone))
             for each, decision in ((new, now), (old, was))
