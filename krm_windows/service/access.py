@@ -171,10 +171,9 @@ class Access:
         found = self._session(cookie) if cookie is not None else None
         return found or self.ways.anonymous
 
-    def problem(self) -> str:
-        """Say that the file of tokens is wrong now; empty where it is not."""
-        # Where it is, and what is wrong with it, is for the operator.
-        return "the file of tokens is wrong: see the log" if self._tokens.current()[1] else ""
+    def is_right(self) -> bool:
+        """Say whether the file of tokens can be read now, and every line of it."""
+        return not self._tokens.current()[1]
 
     def holder(self, name: str) -> Caller | None:
         """Return who has the line of a name in the file of tokens, as it is now."""

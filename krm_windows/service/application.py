@@ -127,7 +127,7 @@ async def _polling(windows: Windows, access: Access) -> AsyncIterator[None]:
     # Each on its own: a remote that hangs keeps nobody from looking at the branch.
     tasks = [asyncio.create_task(_repeatedly(*each)) for each in works]
     # Said in the log, though nobody calls.
-    tasks.append(asyncio.create_task(_repeatedly(access.problem, _POLL_SECONDS)))
+    tasks.append(asyncio.create_task(_repeatedly(access.is_right, _POLL_SECONDS)))
     try:
         yield
     finally:

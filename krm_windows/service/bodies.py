@@ -3,7 +3,7 @@
 import json
 from urllib.parse import parse_qsl
 
-from krm_windows.krm import Value
+from krm_windows.krm import InputError, Value, plain_json
 from krm_windows.service.problems import bad_request
 
 JSON = "application/json"
@@ -29,10 +29,11 @@ def parsed_json(body: bytes) -> Value:
         found: Value = json.loads(body.decode(), object_pairs_hook=_once)
         # `1e999` is infinity to the reader, and no JSON; nor is `NaN`.
         json.dumps(found, allow_nan=False)
+        plain_json.check_depth(found)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise bad_request(f"the body is not JSON: see {where}") from None
-    except RecursionError:
+    except (RecursionError, InputError):
         raise bad_request("the body is nested too deeply") from None
     except ValueError:
         raise bad_request(

@@ -22,12 +22,12 @@ async def get_health(call: Anybody) -> Response:
 
 @router.get("/readyz", response_model=models.Health)
 async def get_readiness(call: Anybody) -> Response:
-    """Say whether the repository can be read and written, and the file of tokens is right."""
+    """Say whether the repository can be read and written."""
     windows = call.windows
     # Ready as long as the last look at the branch went well: a remote out of reach keeps nobody
     # from reading.
-    if problem := windows.problem or call.service.access.problem():
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, problem)
+    if windows.problem:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, windows.problem)
     found = {"status": "ready", "commit": windows.snapshot.commit}
     # Why it cannot be reached is not for everybody: its address may be in it.
     if windows.settings.remote is not None:
@@ -47,10 +47,14 @@ async def get_metrics(call: Anybody) -> Response:
             len(snapshot.unreadable),
         ),
         "krm_windows_ready": (
-            "Whether the repository can be read and written, and the file of tokens is right.",
-            not (windows.problem or call.service.access.problem()),
+            "Whether the repository can be read and written.",
+            not windows.problem,
         ),
     }
+    if call.service.access.ways.tokens is not None:
+        # A wrong line keeps nobody else out, so the service is ready with it.
+        text = "Whether the file of tokens can be read, and every line of it."
+        gauges["krm_windows_tokens_right"] = (text, call.service.access.is_right())
     # Unknown is neither: an alert waits for the first try.
     if windows.settings.remote is not None and windows.reach != "NotTried":
         text = "Whether the remote could be fetched when it was last tried."
