@@ -107,6 +107,8 @@ class WriteOutcome:
         }
         if self.override is not None:
             summary = self.proposal.spoken_turns if self.proposal is not None else ""
+            # Said of the override instead, behind its name.
+            found.pop("summary", None)
             found |= {"override": self.override, "summary": summary}
         if self.branch is not None:
             found["branch"] = self.branch
