@@ -517,6 +517,14 @@ def test_pages_are_used_by_keyboard(served: Served) -> None:
     assert names[16:] == ["description", "remove", "reason", "Save", "Preview"]
 
 
+def test_what_repeats_ends_on_no_date(served: Served) -> None:
+    served.open(f"{PAGE}/freeze")
+    ends = Select(served.find("[name=ends-on]"))
+    assert ends.first_selected_option.text == "On a date"
+    served.find("[name=repeats]").send_keys(Keys.ARROW_UP)
+    assert ends.first_selected_option.text == "The same day"
+
+
 def test_to_find_clusters_saves_nothing_and_hides_none_that_is_ticked(served: Served) -> None:
     plants = "".join(f"plant-{number}: {{timeZone: Asia/Tokyo}}, " for number in range(12))
     file = served.windows.settings.repo / "week.yaml"
