@@ -255,7 +255,8 @@ def moment(
     words = _PREPOSITION.sub("", " ".join(text.split()))
     if role.ends:
         with suppress(RefusedError):
-            return until(at, moments.duration(duration(words)))
+            # `2 hours`, and `1 h 30 min`.
+            return until(at, moments.duration(_UNIT.sub(r"\1\2", words.lower())))
     if _CLOCK.fullmatch(words):
         # The next one, also as a beginning.
         role = Role.END
@@ -288,11 +289,6 @@ def _dated(words: str) -> str:
     if found and found[1] in (None, f"{moments.parse(found[2], Role.ONCE).value:%a}"):
         return f"{found[2]}T{found[3]}".replace(" ", "")
     return words
-
-
-def duration(words: str) -> str:
-    """Return `2 hours`, or `1 h 30 min`, as a policy has it; other words as they are."""
-    return _UNIT.sub(r"\1\2", words.lower())
 
 
 def past(words: str, now: datetime, zone: ZoneInfo) -> datetime:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from krm_windows import rules
-from krm_windows.edit import overrides
 from krm_windows.edit.patches import spec_on
 from krm_windows.krm import KubeObject, Value
 from krm_windows.schedule import zones
@@ -53,7 +52,6 @@ def _answer(call: Call, fields: Mapping[str, str], action: str) -> Response:
     sent, action = forms.taken(fields, action)
     names = (*FIELDS, *map(was, FIELDS), "reason", "etag")
     texts = {name: sent.get(name, "").strip() for name in names}
-    texts["closesEarly"] = overrides.duration(texts["closesEarly"])
     places = {name: name for name in FIELDS}
     form = Form(texts, action, "spec", places, scope.sent(call, sent), _WORDS)
     if action == "save" and not texts["reason"]:

@@ -22,7 +22,7 @@ from krm_windows.preview.clock import shown
 from krm_windows.service import routing
 from krm_windows.service.admission import Call, Fields, OverrideCluster, ReadCluster
 from krm_windows.service.pages import scope
-from krm_windows.service.pages.forms import Form, Found, moment
+from krm_windows.service.pages.forms import Form, moment
 from krm_windows.service.pages.rendering import here
 from krm_windows.service.pages.scope import Where
 from krm_windows.service.pages.spans import Lack
@@ -113,10 +113,6 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     if texts["override"]:
         where = _holding(call, where, texts)
     form = Form(texts, action, fields=_PLACES, where=where)
-    there = (rules_on(call.stored().config, "overrides", each) for each in where.places)
-    is_gone = not where.wrong and any(texts["override"] not in each for each in there)
-    if texts["override"] and is_gone:
-        form.general.append(Found("It is no longer there: it was ended, or called off."))
     # Of a thousand clusters it takes a moment to list them.
     held = _held(call, form) if texts["override"] else None
     page = partial(_page, call, form, held)

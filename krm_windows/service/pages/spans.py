@@ -221,10 +221,6 @@ class _Fields:
 
     def on_date(self) -> tuple[str, str]:
         """Read a date; without a time it is the end of that day."""
-        if self.texts["repeats"] in ("week", "month"):
-            instead = Instead("ends-on", "same", "The same day")
-            self.lacks.append(Lack("end-date", "What repeats cannot end on a date.", instead))
-            return "", ""
         return self.day("end-date", "until"), ""
 
     def after(self) -> tuple[str, str]:
