@@ -270,19 +270,17 @@ def _running(
 
     With a cluster, of those that hold there.
     """
-    found = {
-        f"{each.name} on {each.place}": each
-        for each in overrides.listed(policy, now, arguments.cluster)
-        if each.phase is not Phase.OVER
-    }
-    names = list(found)
-    if len(names) > 1 and asks:
-        names = [questions.choose("Which override", names, default="")]
-    if len(names) != 1:
-        advice = f"give --end NAME; not over yet: {some(names, _FEW)}"
+    listed = overrides.listed(policy, now, arguments.cluster)
+    found = [each for each in listed if each.phase is not Phase.OVER]
+    if len(found) > 1 and asks:
+        lines = dict(zip(map(_line, found), found, strict=True))
+        found = [lines[questions.choose("Which override", list(lines), default="")]]
+    if len(found) != 1:
+        names = some([f"{each.name} on {each.place}" for each in found], _FEW)
         none = f"there is no override to end on {arguments.cluster or 'any cluster'}"
-        raise InputError(f"{arguments.policy}: {advice if names else none}")
-    chosen = found[names[0]]
+        advice = f"give --end NAME; not over yet: {names}" if found else none
+        raise InputError(f"{arguments.policy}: {advice}")
+    [chosen] = found
     arguments.cluster = arguments.cluster or chosen.cluster
     return chosen.name
 
@@ -316,11 +314,11 @@ def _list_all(now: datetime) -> ExitCode:
 
 def _lines(found: Sequence[ListedOverride]) -> Iterator[str]:
     """Yield a line for each override, or one that says that there is none."""
-    if not found:
-        yield "no overrides"
-    for each in found:
-        parts = (each.name, each.place, each.state, each.phase, _span(each), each.reason)
-        yield "  ".join(parts)
+    yield from map(_line, found) if found else ["no overrides"]
+
+
+def _line(each: ListedOverride) -> str:
+    return "  ".join((each.name, each.place, each.state, each.phase, _span(each), each.reason))
 
 
 def _span(each: ListedOverride) -> str:
