@@ -31,8 +31,8 @@ _ALL = "all clusters"
 _DEFAULT = "2h"
 # So many overrides are named where one has to be.
 _FEW = 10
-# `20:00 for 2h`: when it begins, and its end.
-_SPAN = re.compile("(?i)(?:from )?(.+?) ((?:for|until) .+)")
+# What is around a beginning: `20:00 for 2h`, or `from 20:00 until 22:00`.
+_AROUND = re.compile("(?i)^from | (?=(?:for|until) )")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -184,8 +184,8 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
     overrides.bound(arguments.ends or _DEFAULT, _begin(arguments.starts, now, zone), now, zone)
 
     def end(answer: str) -> str:
-        span = None if arguments.starts else _SPAN.fullmatch(answer)
-        starts, ends = span.groups() if span else (arguments.starts, answer)
+        both = [] if arguments.starts else [*filter(None, _AROUND.split(answer))]
+        starts, ends = both if len(both) == 2 else (arguments.starts, answer)
         overrides.bound(ends, _begin(starts, now, zone), now, zone)
         arguments.starts = starts
         return ends
