@@ -184,8 +184,11 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
     overrides.bound(arguments.ends or _DEFAULT, _begin(arguments.starts, now, zone), now, zone)
 
     def end(answer: str) -> str:
-        both = [] if arguments.starts else [*filter(None, _AROUND.split(answer))]
-        starts, ends = both if len(both) == 2 else (arguments.starts, answer)
+        starts, ends = arguments.starts, answer
+        if not starts:
+            match [*filter(None, _AROUND.split(answer))]:
+                case [begins, last]:
+                    starts, ends = begins, last
         overrides.bound(ends, _begin(starts, now, zone), now, zone)
         arguments.starts = starts
         return ends
