@@ -1,11 +1,12 @@
 """Questions to whoever sits at a terminal, each asked until its answer is one."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from krm_windows.cli import output
 from krm_windows.cli.inputs import UsageError
 from krm_windows.krm import InputError
+from krm_windows.policy.findings import closest
 
 _Answer = TypeVar("_Answer")
 # So many choices are listed; of more, others can be typed.
@@ -37,9 +38,9 @@ def ask(question: str, read: Callable[[str], _Answer], default: str = "") -> _An
 
 
 def choose(
-    question: str, names: Sequence[str], default: str = "1", others: Container[str] = ()
+    question: str, names: Sequence[str], default: str = "1", others: Iterable[str] = ()
 ) -> str:
-    """Return one of some names; the answer is its number, or what only it contains.
+    """Return one of some names; the answer is its number, or what only it contains, in any case.
 
     It may be one of some `others` as well, which are not listed.
     """
@@ -55,20 +56,21 @@ def choose(
     else:
         output.log_list(f"{number:>3}  {name}" for number, name in listed.items())
 
+    known = {name.lower(): name for name in (*names, *others)}
+
     def read(answer: str) -> str:
-        if answer in others:
-            return answer
-        wanted = listed.get(answer, answer)
+        wanted = listed.get(answer, answer).lower()
         # A letter alone is in many names; more often it is the answer to another question.
         fits = str.__contains__ if len(wanted) > 1 else str.startswith
-        found = [wanted] if wanted in names else [name for name in names if fits(name, wanted)]
+        found = [wanted] if wanted in known else [name for name in known if fits(name, wanted)]
         if len(found) != 1:
             which = f"{len(found)} of these" if found else "none of these"
+            near = closest(answer, known)
             raise InputError(
                 f"{answer!r} is {which}: give one, or a part of its name alone; for several run "
-                "this again"
+                f"this again{f'; did you mean {near}?' if near else ''}"
             )
-        return found[0]
+        return known[found[0]]
 
     return ask(question, read, default)
 

@@ -132,7 +132,8 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
     assert "clusters: {north: {}, south: {}}" in (repository / "windows/plants.yaml").read_text()
     assert at_terminal(["override", "web", "--end"])[0] == 1
     # A cluster of one policy alone says which.
-    _, shown = at_terminal(["override"], "south\n", "closed 1h\n", "fix\n", "n\n")
+    _, shown = at_terminal(["override"], "soth\n", "SOU\n", "closed 1h\n", "fix\n", "n\n")
+    assert "did you mean south?" in shown
     assert ("Where" in shown, "s on south" in shown) == (False, True), shown
     # What keeps closed what is to be opened is said before it is written.
     assert at_terminal(["override", "web", "closed", *MAKING])[0] == 0
