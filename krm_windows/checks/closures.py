@@ -50,7 +50,9 @@ def _cuts(facts: Facts) -> Iterator[Result]:
     windows = bare(held, *held.windows)
     # What opens in spite of a freeze is not cut by it.
     closing = tuple(override for override in held.overrides if override.state == "Closed")
-    segments = list(timeline(held._replace(overrides=closing), *facts.years)) if untold else []
+    closed_by = held._replace(overrides=closing)
+    # What an override cuts, around a freeze, is not cut by that.
+    segments = list(timeline(closed_by, *facts.years, apart=frozenset(untold))) if untold else []
     befores, afters = [None, *segments][:-1], [*segments, None][1:]
     for before, closed, after in zip(befores, segments, afters, strict=True):
         freezes = [name for name in closed.rules if name in untold]

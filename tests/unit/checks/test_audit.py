@@ -198,6 +198,12 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
             "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, "
             "reason: r}}"
         ),
+        # An override cuts the window, and the freeze begins in what is closed by that.
+        (
+            f"{WEEK}\n  freezes: {{f: {{starts: '2027-01-09', ends: '2027-01-10', reason: r}}}}\n"
+            "  overrides: {o: {state: Closed, starts: '2027-01-05T12:00', "
+            "ends: '2027-01-09T12:00', reason: r}}"
+        ),
     ],
 )
 def test_nothing_to_say(fields: str) -> None:
