@@ -230,11 +230,10 @@ def bound(
     except InputError as error:
         raise wrong(str(error)) from None
     if found < minute(begins) or (role.ends and found <= begins):
-        is_now = "is now" if begins == now else "begins"
-        raise wrong(
-            f"{text!r} is over: that was {shown(found, zone)}, and it {is_now} "
-            f"{shown(begins, zone)} ({zone.key})"
-        )
+        said, there = f"it begins {shown(begins, zone)}", f"is {shown(found, zone)}"
+        if found <= now:
+            said, there = f"it is now {shown(now, zone)}", f"is over: that was {shown(found, zone)}"
+        raise wrong(f"{text!r} {there}, and {said} ({zone.key})")
     return found
 
 

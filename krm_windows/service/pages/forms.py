@@ -154,9 +154,9 @@ class Form:
         # The line of the log names the commit, as the page does.
         call.note(outcome)
         if outcome.commit is not None:
-            # Of several clusters, the page of one would show a part.
-            several = len(self.where.chosen) > 1
-            return done(replace(call, cluster=None) if several else call, outcome, self.path)
+            # The page of one cluster would show a part of several, and nothing of another.
+            is_here = self.where.chosen in ((), (call.cluster,))
+            return done(call if is_here else replace(call, cluster=None), outcome, self.path)
         said = "There is nothing to save: the policy already says this."
         self.general.append(Found(said, Severity.INFO))
         return None

@@ -16,6 +16,7 @@ from krm_windows.edit.patches import rules_on
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
+from krm_windows.plurals import some
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.preview.clock import shown
@@ -119,8 +120,11 @@ def _answer(call: Call, sent: dict[str, str], action: str) -> Response:
     if action == "save" and not texts["reason"]:
         form.add("reason", _WRONG["reason"])
     if texts["override"] and texts["end"]:
-        order = Order(call.caller, texts["reason"], urgent=True, override=texts["override"])
-        places = where.places
+        reason, places = texts["reason"], where.places
+        # In the words that the form proposes: elsewhere it goes on.
+        if where.kind == scope.SOME and reason.startswith(f"{ENDS.get(texts['end'])} "):
+            reason += f" on {some(where.chosen, 3)}"
+        order = Order(call.caller, reason, urgent=True, override=texts["override"])
         if where.kind == scope.ALL:
             every = overrides.holders(call.stored().config, texts["override"])
             places = tuple(each for each in every if each in (None, *where.clusters))

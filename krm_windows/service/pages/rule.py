@@ -326,7 +326,7 @@ def _page(call: Call, form: Form, rule: Rule) -> Response:
         week=spans.WEEK,
         ordinals=[(name, name) for name in spans.NTH],
         month_days=list(spans.DAYS.items()),
-        others=f"What is set for {some(others, 3)} stays." if others else "",
+        others=f"What is set for {some(others, 3)} stays, unless it is removed." if others else "",
         has_own=rule.name in own and any(rule.texts(config, None).values()),
         is_running=rule.kind is FREEZE and _is_running(call, rule.name, call.cluster),
     )

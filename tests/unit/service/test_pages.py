@@ -373,9 +373,14 @@ def test_an_override_is_previewed_made_and_ended(client: Client, git: Git) -> No
     assert send(client, f"{PAGE}/override", {**form.fields, "reason": ""}).status == 422
     wrong = {"override": "other"}
     assert "'other' not found" in send(client, f"{PAGE}/override", {**form.fields, **wrong}).text
+    at = client.windows.snapshot.commit
+    elsewhere = send(client, f"{PAGE}/override?cluster=north", form.fields)
+    assert elsewhere.headers["location"].startswith(f"{PAGE}?saved=")
+    git("reset", "--quiet", "--hard", at)
+    client.windows.refresh()
     ended = send(client, f"{PAGE}/override?cluster=south", form.fields)
     assert ended.headers["location"].startswith(f"{PAGE}?cluster=south&saved=")
-    assert git("log", "-1", "--format=%s").strip() == f"End {name}"
+    assert git("log", "-1", "--format=%s").strip() == f"End {name} on south"
     assert count(git) == 3
     assert "overrides" not in policy(git)["clusters"]["south"]
 
