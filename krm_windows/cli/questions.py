@@ -65,7 +65,7 @@ def choose(
         found = [wanted] if wanted in known else [name for name in known if fits(name, wanted)]
         if len(found) != 1:
             which = f"{len(found)} of these" if found else "none of these"
-            near = closest(answer, known)
+            near = closest(answer, names) or closest(answer, known)
             raise InputError(
                 f"{answer!r} is {which}: give one, or a part of its name alone; for several run "
                 f"this again{f'; did you mean {near}?' if near else ''}"

@@ -158,6 +158,8 @@ def test_what_was_given_is_asked_no_more(repository: Path) -> None:
         "s on site-0999",
     ):
         assert said in shown, shown
+    _, shown = at_terminal(["override"], "plnts\n", "\x03")
+    assert "did you mean plants?" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(
