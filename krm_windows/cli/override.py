@@ -204,7 +204,8 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
         arguments.ends = end(rest) if rest else arguments.ends
         return word.lower()
 
-    arguments.state = arguments.state or questions.ask("Open or closed", state, "open")
+    both = "" if arguments.ends else f", until when (closed Mon 06:00 {zone.key})"
+    arguments.state = arguments.state or questions.ask(f"Open or closed{both}", state, "open")
     if not arguments.ends:
         how = f"{arguments.state.capitalize()} for how long, or until when"
         arguments.ends = questions.ask(f"{how} (18:00, 20:00 for 2h, {zone.key})", end, _DEFAULT)
