@@ -204,7 +204,7 @@ def _ask(arguments: argparse.Namespace, policy: KubeObject, now: datetime) -> No
         arguments.ends = end(rest) if rest else arguments.ends
         return word.lower()
 
-    both = "" if arguments.ends else f", until when in {zone.key} (closed Mon 06:00)"
+    both = "" if arguments.ends else f" (or closed Mon 06:00, {zone.key})"
     arguments.state = arguments.state or questions.ask(f"Open or closed{both}", state, "open")
     if not arguments.ends:
         how = f"{arguments.state.capitalize()} for how long, or until when"

@@ -114,7 +114,7 @@ def test_an_override_asks_what_is_missing(repository: Path) -> None:
         "'th' is 2 of these: give one, or",
         "'soon' is no end: give one such as 2h (at most 366",
         "'3h': answer `open` or `closed`",
-        "Open or closed, until when in Europe/Berlin (closed Mon 06:00) [open]: ",
+        "Open or closed (or closed Mon 06:00, Europe/Berlin) [open]: ",
         "a reason is needed",
         "s on north",
         "Write this to windows/plants.yaml: y, n, or c to commit it as well [n]: y\n",
