@@ -45,10 +45,7 @@ def clusters_of(config: KubeObject) -> dict[str, Value]:
 
 def spec_on(config: KubeObject, cluster: str | None) -> dict[str, Value]:
     """Return the spec of a policy as the file has it; on a cluster with what that changes."""
-    spec = config.get("spec")
-    if cluster is not None:
-        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
-    return spec if isinstance(spec, dict) else {}
+    return _changed_on(config, cluster, config.get("spec"))
 
 
 def rules_on(config: KubeObject, field: str, cluster: str | None) -> dict[str, Value]:
@@ -56,8 +53,15 @@ def rules_on(config: KubeObject, field: str, cluster: str | None) -> dict[str, V
 
     On a cluster they are those that hold there.
     """
-    found = spec_on(config, cluster).get(field)
+    # Not the whole spec: a thousand clusters are in it, and each may be asked about.
+    found = _changed_on(config, cluster, {field: config.get("spec", field)}).get(field)
     return found if isinstance(found, dict) else {}
+
+
+def _changed_on(config: KubeObject, cluster: str | None, spec: Value) -> dict[str, Value]:
+    if cluster is not None:
+        spec = merge(spec, config.get("spec", "clusters", cluster) or {})
+    return spec if isinstance(spec, dict) else {}
 
 
 def patched(config: KubeObject, patch: Value) -> KubeObject:
